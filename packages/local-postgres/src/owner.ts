@@ -1,0 +1,39 @@
+import { LocalPostgresError } from "./errors.ts";
+import { type Owner, run } from "./run.ts";
+
+const candidates = ["postgres", "parley"];
+
+/**
+ * An unprivileged user for the server, which refuses to run as root: `postgres` or `parley` if there, else a new system
+ * user `parley`.
+ */
+export async function unprivilegedOwner(): Promise<Owner> {
+  for (const name of candidates) {
+    const owner = await findUser(name);
+    if (owner) return owner;
+  }
+  const failures: unknown[] = [];
+  for (const [command, ...args] of [
+    ["useradd", "--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin", "parley"],
+    ["adduser", "--system", "--group", "--no-create-home", "parley"],
+  ] as const) {
+    await run(command, [...args]).catch((error: unknown) => failures.push(error));
+    const owner = await findUser("parley");
+    if (owner) return owner;
+  }
+  throw new LocalPostgresError(
+    "no_unprivileged_user",
+    "PostgreSQL refuses to run as root and no user for it could be made: create one (useradd --system parley), or start as an ordinary user, or set DATABASE_URL.",
+    { cause: new AggregateError(failures) },
+  );
+}
+
+async function findUser(name: string): Promise<Owner | undefined> {
+  try {
+    const [uid, gid] = await Promise.all([run("id", ["-u", name]), run("id", ["-g", name])]);
+    return { uid: Number(uid), gid: Number(gid) };
+  } catch {
+    // `id` knows no such user.
+    return undefined;
+  }
+}

@@ -1,0 +1,23 @@
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { findPlace, rootDataDir } from "./place.ts";
+
+it("puts an ordinary user's data right into the data directory", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "parley-place-"));
+  try {
+    const place = await findPlace(join(dir, "new", "data"), 1000);
+    expect(place).toEqual({ dataDir: join(dir, "new", "data"), binaries: place.binaries });
+    expect((await stat(join(dir, "new"))).isDirectory()).toBe(true);
+    expect((await stat(join(place.binaries.dir, "bin", "postgres"))).isFile()).toBe(true);
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+});
+
+it("gives each of root's data directories a place of its own, the same at every start", () => {
+  expect(rootDataDir("/root/parley/.parley")).toMatch(/^\/var\/lib\/parley\/[0-9a-f]{16}$/);
+  expect(rootDataDir("/root/parley/../parley/.parley/")).toBe(rootDataDir("/root/parley/.parley"));
+  expect(rootDataDir("/root/other/.parley")).not.toBe(rootDataDir("/root/parley/.parley"));
+});

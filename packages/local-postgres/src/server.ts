@@ -1,0 +1,120 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { constants, open } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { LocalPostgresError } from "./errors.ts";
+import type { Place } from "./place.ts";
+import { plainEnv } from "./run.ts";
+
+const maxLogBytes = 5 * 1024 * 1024;
+/** Root follows no link that the directory's owner may have put there. */
+const logFlags = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW;
+
+export interface LaunchedServer {
+  pid: number;
+  isRunning(): boolean;
+  /** Why it ended, and whether another try a moment later may do. */
+  failure(): Promise<{ error: LocalPostgresError; isPassing: boolean }>;
+}
+
+/** Starts the server in a session of its own: signals of our terminal do not reach it, and it outlives us. */
+export async function launch(place: Place, { port, fast }: { port: number; fast: boolean }): Promise<LaunchedServer> {
+  const settings = {
+    listen_addresses: "127.0.0.1",
+    port: String(port),
+    unix_socket_directories: "",
+    max_connections: fast ? "300" : "100",
+    timezone: "UTC",
+    log_timezone: "UTC",
+    log_checkpoints: "off",
+    ...(fast && { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
+  };
+  const args = [
+    "-D",
+    place.dataDir,
+    ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+  ];
+  // A file, not a pipe: a pipe would end with us.
+  const logPath = join(place.dataDir, "postgres.log");
+  const logFile = await open(logPath, logFlags, 0o600);
+  try {
+    if (place.owner) await logFile.chown(place.owner.uid, place.owner.gid);
+    if ((await logFile.stat()).size > maxLogBytes) await logFile.truncate();
+    const logStart = (await logFile.stat()).size;
+    const child = spawn(join(place.binaries.dir, "bin", "postgres"), args, {
+      cwd: "/",
+      env: plainEnv(),
+      stdio: ["ignore", logFile.fd, logFile.fd],
+      detached: true,
+      ...place.owner,
+    });
+    await once(child, "spawn");
+    child.unref();
+    return {
+      pid: child.pid ?? 0,
+      isRunning: () => child.exitCode === null && child.signalCode === null,
+      failure: async () => explain(await readFrom(logPath, logStart), logPath, port),
+    };
+  } finally {
+    await logFile.close();
+  }
+}
+
+/**
+ * Checked before anything is written, so that a taken port leaves nothing behind. `graceMs` is for a server that was
+ * killed and whose last processes are still letting go of the port.
+ */
+export async function assertPortFree(port: number, graceMs: number): Promise<void> {
+  const deadline = performance.now() + graceMs;
+  while (!(await isPortFree(port))) {
+    if (performance.now() >= deadline) throw portTaken(port);
+    await sleep(50);
+  }
+}
+
+async function isPortFree(port: number): Promise<boolean> {
+  const probe = createServer();
+  try {
+    probe.listen({ port, host: "127.0.0.1", exclusive: true });
+    await once(probe, "listening");
+    return true;
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE") return false;
+    throw cause;
+  } finally {
+    probe.close();
+  }
+}
+
+function explain(log: string, logPath: string, port: number): { error: LocalPostgresError; isPassing: boolean } {
+  if (log.includes("Address already in use")) return { error: portTaken(port), isPassing: false };
+  const reason = log.match(/(?<=(?:FATAL|PANIC): +).*/g)?.at(-1) ?? "it ended without a word";
+  return {
+    error: new LocalPostgresError("start_failed", `PostgreSQL did not start: ${reason}; all it said is in ${logPath}`),
+    // A killed server's last workers still hold its memory; they go within seconds.
+    isPassing: log.includes("pre-existing shared memory block"),
+  };
+}
+
+async function readFrom(path: string, start: number): Promise<string> {
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    const { buffer, bytesRead } = await file.read({
+      buffer: Buffer.alloc(Math.min(size - start, 65_536)),
+      position: start,
+    });
+    return buffer.toString("utf8", 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+function portTaken(port: number): LocalPostgresError {
+  return new LocalPostgresError(
+    "port_taken",
+    `Port ${port} on 127.0.0.1 is taken by another program: end that program, or choose another port.`,
+  );
+}

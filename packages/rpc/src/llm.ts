@@ -1,0 +1,2 @@
+export * from "./gen/parley/llm/v1/admin_pb.js";
+export * from "./gen/parley/llm/v1/llm_pb.js";

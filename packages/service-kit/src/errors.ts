@@ -1,0 +1,33 @@
+/** What kind of failure an error is, whatever carries it; one place maps it to gRPC and one to HTTP. */
+export type ErrorKind =
+  | "invalid_argument"
+  | "unauthenticated"
+  | "not_found"
+  | "already_exists"
+  | "failed_precondition"
+  | "resource_exhausted"
+  | "unavailable";
+
+/**
+ * A failure with a stable code (`session_not_found`) and a message that may be shown to whoever called.
+ * What must stay inside goes into `cause`.
+ */
+export class ServiceError extends Error {
+  readonly kind: ErrorKind;
+  readonly code: string;
+
+  constructor(kind: ErrorKind, code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "ServiceError";
+    this.kind = kind;
+    this.code = code;
+  }
+}
+
+export function notFound(code: string, message: string): ServiceError {
+  return new ServiceError("not_found", code, message);
+}
+
+export function invalid(message: string, code = "invalid_argument"): ServiceError {
+  return new ServiceError("invalid_argument", code, message);
+}

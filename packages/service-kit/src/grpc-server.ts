@@ -1,0 +1,133 @@
+import { timingSafeEqual } from "node:crypto";
+import { Server } from "@grpc/grpc-js";
+import { type Interceptor, RpcError, status } from "@parley/rpc";
+import { HealthImplementation } from "grpc-health-check";
+import type { Histogram } from "prom-client";
+import { type ErrorKind, ServiceError } from "./errors.ts";
+import { failpoint } from "./failpoint.ts";
+import { serverCredentials } from "./grpc-tls.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import type { Logger } from "./logger.ts";
+
+export type GrpcServerOptions = {
+  host: string;
+  port: number;
+  /** How long calls in flight may go on once the service stops. */
+  drainMs: number;
+  /** Where its certificate, key and authority lie; plain text without. */
+  tlsDir?: string | undefined;
+};
+
+export type GrpcServer = {
+  server: Server;
+  /** Binds, then reports SERVING. */
+  listen(): Promise<void>;
+};
+
+const KIND_STATUS: Record<ErrorKind, status> = {
+  invalid_argument: status.INVALID_ARGUMENT,
+  unauthenticated: status.UNAUTHENTICATED,
+  not_found: status.NOT_FOUND,
+  already_exists: status.ALREADY_EXISTS,
+  failed_precondition: status.FAILED_PRECONDITION,
+  resource_exhausted: status.RESOURCE_EXHAUSTED,
+  unavailable: status.UNAVAILABLE,
+};
+
+// Clients look for new replicas only when a connection ends (grpc-node#2455), so connections are made to end.
+const MAX_CONNECTION_AGE_MS = 30_000;
+const MAX_CONNECTION_AGE_GRACE_MS = 360_000;
+
+/** A grpc-js server with the standard health service, closed in the order that lets calls in flight end. */
+export function createGrpcServer(options: GrpcServerOptions, lifecycle: Lifecycle): GrpcServer {
+  const server = new Server({
+    "grpc.keepalive_time_ms": 10_000,
+    "grpc.keepalive_timeout_ms": 5_000,
+    "grpc.max_connection_age_ms": MAX_CONNECTION_AGE_MS,
+    "grpc.max_connection_age_grace_ms": MAX_CONNECTION_AGE_GRACE_MS,
+    "grpc.max_receive_message_length": 16 * 1024 * 1024,
+  });
+  const health = new HealthImplementation({ "": "NOT_SERVING" });
+  health.addToServer(server);
+  const credentials = serverCredentials(options.tlsDir);
+  return {
+    server,
+    async listen() {
+      await new Promise<void>((resolve, reject) => {
+        server.bindAsync(`${options.host}:${options.port}`, credentials, (error) =>
+          error ? reject(error) : resolve(),
+        );
+      });
+      health.setStatus("", "SERVING");
+      lifecycle.onClose("grpc server", () => drain(server, health, options.drainMs), options.drainMs + 1_000);
+    },
+  };
+}
+
+async function drain(server: Server, health: HealthImplementation, drainMs: number): Promise<void> {
+  health.setStatus("", "NOT_SERVING");
+  let timer: NodeJS.Timeout | undefined;
+  await new Promise<void>((resolve) => {
+    timer = setTimeout(() => {
+      server.forceShutdown();
+      resolve();
+    }, drainMs);
+    server.tryShutdown(() => resolve());
+  });
+  clearTimeout(timer);
+}
+
+/** Refuses calls without the internal token, times every call, and maps what it throws to a gRPC status and a stable code. */
+export function guardCalls(internalToken: string, durations: Histogram<"method" | "status">, log: Logger): Interceptor {
+  const expected = Buffer.from(`Bearer ${internalToken}`);
+  return async (context, next) => {
+    const started = performance.now();
+    let outcome = status.OK;
+    try {
+      const given = context.metadata.get("authorization")[0];
+      if (!sameSecret(given, expected))
+        throw new RpcError(status.UNAUTHENTICATED, "unauthenticated", "internal token missing or wrong");
+      failpoint(context.method, "before");
+      await next();
+      failpoint(context.method, "after");
+    } catch (error) {
+      const mapped = toRpcError(error, context.signal);
+      outcome = mapped.status;
+      if (mapped.status === status.INTERNAL) log.error({ method: context.method, error }, "call failed");
+      throw mapped;
+    } finally {
+      durations.observe({ method: context.method, status: status[outcome] }, (performance.now() - started) / 1_000);
+    }
+  };
+}
+
+function sameSecret(given: unknown, expected: Buffer): boolean {
+  if (typeof given !== "string") return false;
+  const bytes = Buffer.from(given);
+  return bytes.length === expected.length && timingSafeEqual(bytes, expected);
+}
+
+/** What a caller is told of an error: its own status and code if it is one of ours; otherwise nothing but that it happened. */
+export function toRpcError(error: unknown, signal?: AbortSignal): RpcError {
+  if (error instanceof RpcError) return error;
+  if (error instanceof ServiceError) {
+    return new RpcError(KIND_STATUS[error.kind], error.code, error.message, { cause: error });
+  }
+  if (signal?.aborted) return new RpcError(status.CANCELLED, "cancelled", "the caller went away", { cause: error });
+  if (isConnectionLoss(error)) {
+    return new RpcError(status.UNAVAILABLE, "unavailable", "the database is away", { cause: error });
+  }
+  return new RpcError(status.INTERNAL, "internal_error", "internal error", { cause: error });
+}
+
+// SQLSTATE classes 08 (connection), 53 (resources), 57P (shutdown), a statement that took too long or lost a deadlock; Node's own
+// network errors; the pool's own words.
+const CONNECTION_CODES =
+  /^(08|53|57P|57014$|40P01$)|^E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NOTFOUND|AI_AGAIN)$/;
+
+function isConnectionLoss(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { code?: unknown };
+  if (typeof code === "string" && CONNECTION_CODES.test(code)) return true;
+  return /Connection terminated|timeout exceeded when trying to connect/.test(error.message);
+}

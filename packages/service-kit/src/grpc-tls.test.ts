@@ -1,0 +1,99 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Interceptor, implementService, type ServiceImplementation } from "@parley/rpc";
+import { QuotaService } from "@parley/rpc/quota";
+import { freePort } from "@parley/testing";
+import { type GenerateResult, generate } from "selfsigned";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createGrpcServer } from "./grpc-server.ts";
+import { serverCredentials } from "./grpc-tls.ts";
+import { Lifecycle } from "./lifecycle.ts";
+import { createLogger } from "./logger.ts";
+import { connectPeer } from "./rpc-peers.ts";
+
+let folder: string;
+let lifecycle: Lifecycle;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "parley-tls-"));
+  lifecycle = new Lifecycle(createLogger("test", "silent"));
+});
+afterEach(async () => {
+  await lifecycle.close();
+  await rm(folder, { recursive: true });
+});
+
+const pass: Interceptor = (_, next) => next();
+
+function authority(name: string): Promise<GenerateResult> {
+  return generate([{ name: "commonName", value: name }], {
+    keyType: "ec",
+    algorithm: "sha256",
+    extensions: [
+      { name: "basicConstraints", cA: true },
+      { name: "keyUsage", keyCertSign: true },
+    ],
+  });
+}
+
+/** A directory as cert-manager fills it, with a certificate for `host`. */
+async function certificatesOf(ca: GenerateResult, host: string): Promise<string> {
+  const own = await generate([{ name: "commonName", value: host }], {
+    keyType: "ec",
+    algorithm: "sha256",
+    ca: { key: ca.private, cert: ca.cert },
+    extensions: [
+      { name: "extKeyUsage", serverAuth: true, clientAuth: true },
+      { name: "subjectAltName", altNames: [{ type: 2, value: host }] },
+    ],
+  });
+  const directory = await mkdtemp(join(folder, "certificates-"));
+  await writeFile(join(directory, "ca.crt"), ca.cert);
+  await writeFile(join(directory, "tls.crt"), own.cert);
+  await writeFile(join(directory, "tls.key"), own.private);
+  return directory;
+}
+
+/** Starts a server and returns a function that calls it with a client's directory. */
+async function serve(tlsDir: string | undefined): Promise<(clientDir: string | undefined) => Promise<unknown>> {
+  const port = await freePort();
+  const { server, listen } = createGrpcServer({ host: "127.0.0.1", port, drainMs: 500, tlsDir }, lifecycle);
+  // Nothing but this is asked for.
+  const implementation = { getUsage: () => Promise.resolve({ used: 7 }) };
+  implementService(server, QuotaService, implementation as unknown as ServiceImplementation<typeof QuotaService>, pass);
+  await listen();
+  return (clientDir) =>
+    connectPeer(
+      QuotaService,
+      { target: `localhost:${port}`, internalToken: "token", tlsDir: clientDir },
+      lifecycle,
+    ).getUsage({ workspaceId: "ws_1" }, { timeoutMs: 3_000 });
+}
+
+describe("gRPC with certificates", () => {
+  it("answers a caller of the same authority", async () => {
+    const ca = await authority("Parley");
+    const call = await serve(await certificatesOf(ca, "localhost"));
+    await expect(call(await certificatesOf(ca, "edge"))).resolves.toMatchObject({ used: 7 });
+  });
+
+  it("refuses a caller without a certificate, and one of another authority", async () => {
+    const call = await serve(await certificatesOf(await authority("Parley"), "localhost"));
+    await expect(call(undefined)).rejects.toMatchObject({ code: "unavailable" });
+    await expect(call(await certificatesOf(await authority("Other"), "edge"))).rejects.toMatchObject({
+      code: "unavailable",
+    });
+  });
+
+  it("is refused by a caller when it shows another's name", async () => {
+    const ca = await authority("Parley");
+    const call = await serve(await certificatesOf(ca, "llm-proxy"));
+    await expect(call(await certificatesOf(ca, "edge"))).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  it("does not start without its files", async () => {
+    const directory = await certificatesOf(await authority("Parley"), "localhost");
+    await rm(join(directory, "tls.key"));
+    expect(() => serverCredentials(directory)).toThrow("tls.key");
+  });
+});

@@ -1,0 +1,11 @@
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const WORKSPACE = /^[A-Za-z0-9._-]{1,64}$/;
+
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
+
+/** Whether a workspace of this name could exist; one that could not is simply unknown. */
+export function isWorkspaceId(text: string): boolean {
+  return WORKSPACE.test(text);
+}

@@ -1,0 +1,32 @@
+export {
+  type Connection,
+  type Database,
+  type DatabaseOptions,
+  openDatabase,
+  type Queryable,
+  sqlState,
+  transaction,
+} from "./database.ts";
+export { ConfigError, Environment } from "./environment.ts";
+export { type ErrorKind, invalid, notFound, ServiceError } from "./errors.ts";
+export { failpoint } from "./failpoint.ts";
+export { createGrpcServer, type GrpcServer, guardCalls, toRpcError } from "./grpc-server.ts";
+export { isUuid, isWorkspaceId } from "./ids.ts";
+export { Lifecycle } from "./lifecycle.ts";
+export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from "./logger.ts";
+export {
+  Counter,
+  createRegistry,
+  DURATION_BUCKETS,
+  Gauge,
+  Histogram,
+  Registry,
+  rpcServerHistogram,
+} from "./metrics.ts";
+export { type Knex, type MigrateOptions, type Migration, migrate, rollback } from "./migrate.ts";
+export { parseMonth } from "./month.ts";
+export { startOpsServer } from "./ops-server.ts";
+export { readiness } from "./readiness.ts";
+export { connectPeer, type PeerOptions } from "./rpc-peers.ts";
+export { run } from "./run.ts";
+export { runMigrations } from "./run-migrations.ts";

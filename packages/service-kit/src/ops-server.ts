@@ -1,0 +1,112 @@
+import { timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { Code, ConnectError, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { CODE_METADATA_KEY, type RpcError } from "@parley/rpc";
+import type { Registry } from "prom-client";
+import { toRpcError } from "./grpc-server.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import type { Logger } from "./logger.ts";
+
+export type OpsServerOptions = {
+  host: string;
+  port: number;
+  adminToken: string;
+  registry: Registry;
+  /** Whether the service can do its work; never asked by the liveness probe. */
+  ready: () => boolean | Promise<boolean>;
+  /** Registers the service's admin services. */
+  admin?: (router: ConnectRouter) => void;
+};
+
+/** Starts the ops port: `/metrics`, `/healthz/live`, `/healthz/ready`, and the admin services behind the admin token. */
+export async function startOpsServer(options: OpsServerOptions, log: Logger, lifecycle: Lifecycle): Promise<void> {
+  // A service that stops leaves the load balancers first, and answers the calls it has.
+  const ready = () => !lifecycle.isClosing && options.ready();
+  const server = createServer(
+    connectNodeAdapter({
+      routes: (router) => options.admin?.(router),
+      interceptors: [requireToken(options.adminToken), mapErrors(log)],
+      // The server is node:http's, so these are HTTP/1.1's own.
+      fallback: (request, response) =>
+        void answer({ ...options, ready }, request as IncomingMessage, response as ServerResponse, log),
+    }),
+  );
+  server.requestTimeout = 60_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  lifecycle.onClose("ops server", () => {
+    server.close();
+    server.closeAllConnections();
+  });
+}
+
+async function answer(options: OpsServerOptions, request: IncomingMessage, response: ServerResponse, log: Logger) {
+  try {
+    const { status, type, body } = await page(options, request.url ?? "/");
+    response.writeHead(status, { "content-type": type }).end(body);
+  } catch (error) {
+    log.error({ error }, "ops request failed");
+    response.writeHead(500, { "content-type": "text/plain" }).end("internal error\n");
+  }
+}
+
+async function page(options: OpsServerOptions, path: string): Promise<{ status: number; type: string; body: string }> {
+  switch (path) {
+    case "/metrics":
+      return { status: 200, type: options.registry.contentType, body: await options.registry.metrics() };
+    case "/healthz/live":
+      return { status: 200, type: "text/plain", body: "live\n" };
+    case "/healthz/ready": {
+      const ready = await options.ready();
+      return { status: ready ? 200 : 503, type: "text/plain", body: ready ? "ready\n" : "not ready\n" };
+    }
+    default:
+      return { status: 404, type: "text/plain", body: "not found\n" };
+  }
+}
+
+function requireToken(adminToken: string): Interceptor {
+  const expected = Buffer.from(`Bearer ${adminToken}`);
+  return (next) => (request) => {
+    const given = Buffer.from(request.header.get("authorization") ?? "");
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+      throw new ConnectError(
+        "admin token missing or wrong: send Authorization: Bearer <ADMIN_TOKEN>",
+        Code.Unauthenticated,
+      );
+    }
+    return next(request);
+  };
+}
+
+// gRPC and Connect number their codes alike. The stable code travels in a header, as it does in a gRPC trailer.
+function mapErrors(log: Logger): Interceptor {
+  const convert = (error: unknown, method: string) => {
+    if (error instanceof ConnectError) return error;
+    const mapped: RpcError = toRpcError(error);
+    if (mapped.code === "internal_error") log.error({ method, error }, "admin call failed");
+    return new ConnectError(mapped.message, mapped.status as number as Code, { [CODE_METADATA_KEY]: mapped.code });
+  };
+  return (next) => async (request) => {
+    const method = `${request.service.typeName}/${request.method.name}`;
+    try {
+      const response = await next(request);
+      if (!response.stream) return response;
+      const { message } = response;
+      return { ...response, message: guarded(message, (error) => convert(error, method)) };
+    } catch (error) {
+      throw convert(error, method);
+    }
+  };
+}
+
+async function* guarded<T>(items: AsyncIterable<T>, convert: (error: unknown) => Error): AsyncGenerator<T> {
+  try {
+    yield* items;
+  } catch (error) {
+    throw convert(error);
+  }
+}

@@ -1,0 +1,29 @@
+import type { DescService } from "@bufbuild/protobuf";
+import { type Channel, createClient, openChannel, type RpcClient } from "@parley/rpc";
+import { channelCredentials } from "./grpc-tls.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+
+export type PeerOptions = {
+  /** `host:port`, or a gRPC target such as `dns:///quota-headless:9000`. */
+  target: string;
+  internalToken: string;
+  /** Where our certificate, key and authority lie; plain text without. */
+  tlsDir?: string | undefined;
+};
+
+/** A client of a data-plane service, closed with the process. Unary calls are retried when the peer is away: all are idempotent. */
+export function connectPeer<S extends DescService>(
+  service: S,
+  options: PeerOptions,
+  lifecycle: Lifecycle,
+): RpcClient<S> {
+  const unary = service.methods.filter((method) => method.methodKind === "unary");
+  const channel: Channel = openChannel({
+    target: options.target,
+    credentials: channelCredentials(options.tlsDir),
+    retryable: unary.map((method) => ({ service: service.typeName, method: method.name })),
+  });
+  lifecycle.onClose(`channel to ${service.typeName}`, () => channel.close());
+  const bearer = `Bearer ${options.internalToken}`;
+  return createClient(service, channel, (metadata) => metadata.set("authorization", bearer));
+}

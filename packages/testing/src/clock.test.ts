@@ -1,0 +1,10 @@
+import { expect, it } from "vitest";
+import { testClock } from "./clock.ts";
+
+it("moves only when it is told to", () => {
+  const clock = testClock(1_000);
+  clock.advance(50);
+  expect(clock.now()).toBe(1_050);
+  clock.set(new Date(2_000));
+  expect(clock.now()).toBe(2_000);
+});

@@ -1,0 +1,203 @@
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { nodeFlags, startProcess } from "../process.ts";
+import { defaultTokens, fixedUsage } from "./reply.ts";
+import { type FakeProvider, startFakeProvider } from "./server.ts";
+
+interface Chunk {
+  choices?: Array<{ delta: { content?: string }; finish_reason: string | null }>;
+  usage?: { prompt_tokens: number; completion_tokens: number; total_tokens: number };
+  error?: { message: string };
+}
+
+let provider: FakeProvider;
+beforeEach(async () => {
+  provider = await startFakeProvider();
+});
+afterEach(async () => {
+  await provider.close();
+});
+
+function post(model: string, options: { stream?: boolean; prompt?: string; signal?: AbortSignal; url?: string } = {}) {
+  const { stream = true, prompt = "Hi there", signal = null, url = provider.url } = options;
+  return fetch(`${url}/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: "Bearer key" },
+    body: JSON.stringify({
+      model,
+      messages: [{ role: "user", content: prompt }],
+      ...(stream && { stream, stream_options: { include_usage: true } }),
+    }),
+    signal,
+  });
+}
+
+/** What a stream said until its end, which is in good order or broken. */
+async function read(response: Response) {
+  let text = "";
+  let isBroken = false;
+  try {
+    for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) text += part;
+  } catch {
+    isBroken = true;
+  }
+  const data = text.split(/\r?\n/).flatMap((line) => (line.startsWith("data: ") ? [line.slice(6)] : []));
+  const chunks = data.filter((line) => line !== "[DONE]").map((line) => JSON.parse(line) as Chunk);
+  const choices = chunks.flatMap((chunk) => chunk.choices ?? []);
+  return {
+    text,
+    isBroken,
+    isDone: data.at(-1) === "[DONE]",
+    tokens: choices.map((choice) => choice.delta.content).filter(Boolean),
+    finish: choices.map((choice) => choice.finish_reason).filter(Boolean),
+    usage: chunks.find((chunk) => chunk.usage)?.usage,
+    error: chunks.find((chunk) => chunk.error)?.error,
+  };
+}
+
+describe("a plain reply", () => {
+  it("is streamed token by token with its finish reason, usage and end", async () => {
+    const response = await post("any");
+    expect(response.headers.get("content-type")).toContain("text/event-stream");
+    expect(await read(response)).toMatchObject({
+      tokens: defaultTokens,
+      finish: ["stop"],
+      usage: { ...fixedUsage, total_tokens: 55 },
+      isDone: true,
+      isBroken: false,
+    });
+  });
+
+  it("comes whole when no stream is asked for", async () => {
+    const document: unknown = await (await post("any", { stream: false })).json();
+    expect(document).toMatchObject({
+      object: "chat.completion",
+      choices: [{ message: { role: "assistant", content: defaultTokens.join("") }, finish_reason: "stop" }],
+      usage: fixedUsage,
+    });
+  });
+
+  it("is recorded with its headers and body", async () => {
+    await read(await post("any"));
+    expect(provider.requests).toHaveLength(1);
+    expect(provider.requests[0]).toMatchObject({
+      headers: { authorization: "Bearer key" },
+      body: { model: "any", stream: true },
+      tokensSent: defaultTokens.length,
+      endedAt: expect.any(Number),
+    });
+    expect(provider.closedByClient()).toEqual([]);
+  });
+});
+
+describe("a model's name", () => {
+  it.each([
+    ["echo", { tokens: ["Hi", " there"] }],
+    ["no-finish", { finish: [], isDone: false, isBroken: false }],
+    ["no-done", { finish: ["stop"], isDone: false, isBroken: false }],
+    ["no-usage", { usage: undefined, isDone: true }],
+    ["length", { finish: ["length"], isDone: true }],
+    ["empty", { tokens: [], finish: ["stop"], isDone: true }],
+    ["cut-after-3", { tokens: defaultTokens.slice(0, 3), isBroken: true, isDone: false }],
+    ["end-after-2", { tokens: defaultTokens.slice(0, 2), isBroken: false, finish: [], isDone: false }],
+    [
+      "error-chunk",
+      { tokens: defaultTokens.slice(0, 3), error: { message: "The server had an error" }, isDone: false },
+    ],
+    ["split-utf8", { tokens: ["Grüße", " 👋🏽", " 日本語", " \u{1F468}\u200D\u{1F469}"], isDone: true }],
+    ["crlf", { text: expect.stringContaining("[DONE]\r\n\r\n"), tokens: defaultTokens }],
+    ["comments", { text: expect.stringContaining(": still working\n\n"), tokens: defaultTokens }],
+  ])("%s does what it says", async (model, expected) => {
+    expect(await read(await post(model))).toMatchObject(expected);
+  });
+
+  it.each([401, 429, 500])("status-%i is answered with that status and an error document", async (status) => {
+    const response = await post(`status-${status}`);
+    expect(response.status).toBe(status);
+    expect(response.headers.get("retry-after")).toBe(status === 429 ? "1" : null);
+    expect(await response.json()).toMatchObject({ error: { message: `Scripted status ${status}` } });
+  });
+
+  it("status-503-retry-7 sends that Retry-After", async () => {
+    expect((await post("status-503-retry-7")).headers.get("retry-after")).toBe("7");
+  });
+
+  it("html answers 200 with a page", async () => {
+    const response = await post("html");
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/html"]);
+    expect(await response.text()).toContain("<!doctype html>");
+  });
+
+  it("big-token sends one token of 256 KiB", async () => {
+    expect((await read(await post("big-token"))).tokens.map((token) => token?.length)).toEqual([262_144]);
+  });
+
+  it("tokens-N-every-M paces its tokens", async () => {
+    const startedAt = performance.now();
+    const { tokens } = await read(await post("tokens-4-every-30"));
+    expect(tokens).toEqual(["t0 ", "t1 ", "t2 ", "t3 "]);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(115);
+  });
+
+  it("tokens-100 sends a hundred at once", async () => {
+    expect((await read(await post("tokens-100"))).tokens).toHaveLength(100);
+  });
+});
+
+describe("a client that leaves", () => {
+  it.each([
+    ["while the provider has not answered", "hang"],
+    ["while the stream stalls", "stall-after-3"],
+    ["while tokens are coming", "slow-20"],
+  ])("is noticed %s", async (_, model) => {
+    const abort = new AbortController();
+    const reading = post(model, { signal: abort.signal }).then(read);
+    reading.catch(() => undefined);
+    await expect.poll(() => provider.requests[0]?.model).toBe(model);
+    if (model !== "hang") await expect.poll(() => provider.requests[0]?.tokensSent).toBeGreaterThanOrEqual(3);
+    abort.abort();
+    await expect.poll(() => provider.closedByClient()).toHaveLength(1);
+    expect(provider.requests[0]?.endedAt).toBeUndefined();
+  });
+
+  it("is not taken for one when the script cuts the connection", async () => {
+    await read(await post("cut-after-3"));
+    expect(provider.requests[0]?.endedAt).toEqual(expect.any(Number));
+    expect(provider.closedByClient()).toEqual([]);
+  });
+});
+
+describe("a script", () => {
+  it("answers one reply after the other, then by the model's name", async () => {
+    provider.script([{ status: 500 }, { tokens: ["second"] }]);
+    expect((await post("echo")).status).toBe(500);
+    expect((await read(await post("echo"))).tokens).toEqual(["second"]);
+    expect((await read(await post("echo"))).tokens).toEqual(["Hi", " there"]);
+  });
+
+  it("may decide by the request", async () => {
+    provider.script(({ model }, index) => (model === "mine" ? { tokens: [`number ${index}`] } : undefined));
+    expect((await read(await post("other"))).tokens).toEqual(defaultTokens);
+    expect((await read(await post("mine"))).tokens).toEqual(["number 1"]);
+  });
+});
+
+it("lists models", async () => {
+  expect(await (await fetch(`${provider.url}/models`)).json()).toMatchObject({ object: "list" });
+});
+
+it("runs as a process of its own, scripted by its environment and over HTTP", async () => {
+  const child = await startProcess({
+    name: "fake-provider",
+    command: process.execPath,
+    args: [...nodeFlags, fileURLToPath(new URL("main.ts", import.meta.url))],
+    env: { FAKE_PROVIDER_SCRIPT: JSON.stringify([{ tokens: ["first"] }]) },
+    ready: /^\{.*\}$/m,
+  });
+  const { url } = JSON.parse((await child.waitReady())?.[0] ?? "") as { url: string };
+  expect((await read(await post("any", { url }))).tokens).toEqual(["first"]);
+  await fetch(new URL("/script", url), { method: "PUT", body: JSON.stringify([{ tokens: ["later"] }]) });
+  expect((await read(await post("any", { url }))).tokens).toEqual(["later"]);
+  expect(await (await fetch(new URL("/requests", url))).json()).toMatchObject([{ model: "any" }, { model: "any" }]);
+  expect(await child.stop()).toEqual({ code: 0, signal: null });
+});

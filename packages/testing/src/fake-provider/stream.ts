@@ -1,0 +1,87 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { setTimeout as sleep, setImmediate as tick } from "node:timers/promises";
+import type { Chat } from "./chat.ts";
+import { defaultTokens, fixedUsage, type Reply } from "./reply.ts";
+
+export interface StreamOptions {
+  chat: Chat;
+  reply: Reply;
+  /** Ends all waiting. */
+  signal: AbortSignal;
+  onToken(): void;
+  /** Called before the connection is cut. */
+  onCut(): void;
+}
+
+/** Streams a reply as `chat.completion.chunk` events, or what its fault makes of them. */
+export async function sendStream(
+  response: ServerResponse,
+  { chat, reply, signal, onToken, onCut }: StreamOptions,
+): Promise<void> {
+  const { tokens = defaultTokens, newline = "\n", finishReason = "stop", hasDone = true } = reply;
+  const usage = reply.usage === undefined ? fixedUsage : reply.usage;
+  response.socket?.setNoDelay(true);
+  response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", ...reply.headers });
+  response.flushHeaders();
+
+  const write = async (line: string) => {
+    const bytes = Buffer.from(`${line}${newline}${newline}`);
+    const size = reply.bytesPerWrite ?? bytes.length;
+    for (let at = 0; at < bytes.length; at += size) {
+      // As providers do: nothing piles up here for a reader that is slow.
+      if (!response.write(bytes.subarray(at, at + size))) await once(response, "drain", { signal });
+      if (reply.bytesPerWrite) await tick(undefined, { signal });
+    }
+  };
+  const chunk = (fields: object) =>
+    write(
+      `data: ${JSON.stringify({ id: chat.id, object: "chat.completion.chunk", created: chat.created, model: chat.model, ...fields })}`,
+    );
+  const delta = (content: object, reason: string | null = null) =>
+    chunk({ choices: [{ index: 0, delta: content, finish_reason: reason }] });
+
+  await delta({ role: "assistant", content: "" });
+  for (const [index, content] of tokens.slice(0, reply.afterTokens).entries()) {
+    const waitMs = (index === 0 ? reply.firstTokenMs : undefined) ?? reply.everyMs ?? 0;
+    if (waitMs > 0) await sleep(waitMs, undefined, { signal });
+    if (reply.hasComments) await write(": still working");
+    onToken();
+    await delta({ content });
+  }
+  switch (reply.fault) {
+    case "cut":
+      await flushed(response);
+      onCut();
+      response.destroy();
+      return;
+    case "stall":
+      await sleep(2 ** 30, undefined, { signal });
+      return;
+    case "end":
+      response.end();
+      return;
+    case "error":
+      await write(
+        `data: ${JSON.stringify({ error: { message: "The server had an error", type: "server_error", code: null } })}`,
+      );
+      response.end();
+      return;
+    case undefined:
+  }
+  if (finishReason) await delta({}, finishReason);
+  if (usage && chat.wantsUsage) await chunk({ choices: [], usage: withTotal(usage) });
+  if (hasDone) await write("data: [DONE]");
+  response.end();
+}
+
+export function withTotal(usage: { prompt_tokens: number; completion_tokens: number }): object {
+  return { ...usage, total_tokens: usage.prompt_tokens + usage.completion_tokens };
+}
+
+/** Resolves once what was written has been handed to the system. */
+function flushed(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    response.write("", () => resolve());
+  });
+}

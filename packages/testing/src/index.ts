@@ -1,0 +1,21 @@
+export { type TestClock, testClock } from "./clock.ts";
+export { type CreateDatabaseOptions, createDatabase, type TestDatabase } from "./database.ts";
+export { describeWith } from "./describe-with.ts";
+export { scrubbedEnv } from "./environment.ts";
+export { fixedUsage, type Reply, type Usage } from "./fake-provider/reply.ts";
+export { type FakeProvider, type ReceivedRequest, type Script, startFakeProvider } from "./fake-provider/server.ts";
+export { freePort, freePorts } from "./ports.ts";
+export { startTestPostgres, type TestPostgres } from "./postgres.ts";
+export { nodeFlags, type ProcessExit, type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";
+export { startRedis, type TestRedis } from "./redis.ts";
+export {
+  chromiumCommand,
+  findCommand,
+  isMet,
+  nginxCommand,
+  type Requirement,
+  redisAvailable,
+  reportMissing,
+} from "./requirements.ts";
+export { collectSse, type ReadSseOptions, readSse, type SseComment, type SseEvent } from "./sse.ts";
+export { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";

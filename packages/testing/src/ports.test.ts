@@ -1,0 +1,20 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { expect, it } from "vitest";
+import { freePort, freePorts } from "./ports.ts";
+
+it("gives consecutive ports that can be bound, below the range of outgoing connections", async () => {
+  const ports = await freePorts(4);
+  expect(ports).toHaveLength(4);
+  expect(ports.map((port) => port - (ports[0] ?? 0))).toEqual([0, 1, 2, 3]);
+  expect(Math.max(...ports)).toBeLessThan(32_768);
+  for (const port of ports) {
+    const server = createServer().listen(port, "127.0.0.1");
+    await once(server, "listening");
+    server.close();
+  }
+});
+
+it("gives one port as a number", async () => {
+  expect(await freePort()).toBeGreaterThanOrEqual(10_000);
+});

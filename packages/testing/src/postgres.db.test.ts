@@ -1,0 +1,67 @@
+import { existsSync } from "node:fs";
+import { Client } from "pg";
+import { afterEach, describe, expect, it } from "vitest";
+import { createDatabase } from "./database.ts";
+import { startTestPostgres } from "./postgres.ts";
+
+const drops: Array<() => Promise<void>> = [];
+afterEach(async () => {
+  for (const drop of drops.splice(0)) await drop();
+});
+
+async function query(url: string, sql: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describe("createDatabase", () => {
+  it("gives each caller an empty database of its own", async () => {
+    const [one, two] = await Promise.all([createDatabase(), createDatabase()]);
+    drops.push(one.drop, two.drop);
+    await query(one.url, "CREATE TABLE mine (n int)");
+    expect(await query(two.url, "SELECT to_regclass('mine') AS mine")).toEqual([{ mine: null }]);
+  });
+
+  it("copies a template with its rows", async () => {
+    const template = await createDatabase();
+    drops.push(template.drop);
+    await query(template.url, "CREATE TABLE t AS SELECT 7 AS n");
+    const copy = await createDatabase(undefined, { template: template.name });
+    drops.push(copy.drop);
+    expect(await query(copy.url, "SELECT n FROM t")).toEqual([{ n: 7 }]);
+  });
+
+  it("takes the name it is given, and may create roles", async () => {
+    const named = await createDatabase("named-Für-Test");
+    drops.push(named.drop);
+    expect(
+      await query(named.url, "SELECT current_database() AS name, rolsuper FROM pg_roles WHERE rolname = current_user"),
+    ).toEqual([{ name: "named-Für-Test", rolsuper: true }]);
+  });
+
+  it("drops a database that somebody is still connected to", async () => {
+    const database = await createDatabase();
+    const client = new Client({ connectionString: database.url });
+    client.on("error", () => undefined);
+    await client.connect();
+    await database.drop();
+    await expect(query(database.url, "SELECT 1")).rejects.toThrow("does not exist");
+    await client.end();
+  });
+});
+
+describe("startTestPostgres", () => {
+  it("removes the server's data when it is stopped", async () => {
+    const server = await startTestPostgres();
+    const [row] = await query(server.url, "SHOW data_directory");
+    const dataDir = String((row as { data_directory: string }).data_directory);
+    await server.stop();
+    expect(existsSync(dataDir)).toBe(false);
+    await expect(query(server.url, "SELECT 1")).rejects.toThrow("ECONNREFUSED");
+  });
+});

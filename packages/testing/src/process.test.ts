@@ -1,0 +1,108 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { describe, expect, it } from "vitest";
+import { killLeftovers } from "./leftovers.ts";
+import { nodeFlags, type ProcessOptions, startProcess } from "./process.ts";
+
+function script(code: string, options: Partial<ProcessOptions> = {}) {
+  return startProcess({ name: "script", command: process.execPath, args: ["-e", code], ...options });
+}
+
+const forever = "setInterval(() => {}, 1000);";
+
+describe("startProcess", () => {
+  it("is ready once the output matches, and gives the match", async () => {
+    const child = await script(`setTimeout(() => console.log("url=http://x:1"), 50); ${forever}`, {
+      ready: /url=(\S+)/,
+    });
+    expect((await child.waitReady())?.[1]).toBe("http://x:1");
+    await child.stop();
+  });
+
+  it("is ready once a question is answered yes", async () => {
+    let asked = 0;
+    const child = await script(forever, { ready: async () => ++asked === 3 });
+    await child.waitReady();
+    expect(asked).toBe(3);
+    await child.stop();
+  });
+
+  it("tells what a process said that ended before it was ready", async () => {
+    const child = await script(`console.error("no such port"); process.exit(3)`, { ready: /never/ });
+    await expect(child.waitReady()).rejects.toThrow(/script ended before it was ready.*no such port/s);
+    expect(await child.exited).toEqual({ code: 3, signal: null });
+  });
+
+  it("rejects a command that does not exist", async () => {
+    await expect(startProcess({ name: "nothing", command: "/no/such/command" })).rejects.toThrow("ENOENT");
+  });
+
+  it("keeps standard output and standard error apart and together", async () => {
+    const child = await script(`process.stdout.write("a", () => process.stderr.write("b"))`);
+    await child.exited;
+    expect([child.stdout(), child.stderr(), child.output().length]).toEqual(["a", "b", 2]);
+  });
+
+  it("takes away what configures Parley and adds what the test gives", async () => {
+    process.env.OPENAI_API_KEY = "secret";
+    process.env.JWT_ISSUER = "somebody";
+    try {
+      const child = await script(
+        "console.log(JSON.stringify([process.env.OPENAI_API_KEY, process.env.JWT_ISSUER, process.env.PORT]))",
+        { env: { PORT: "1" } },
+      );
+      await child.exited;
+      expect(JSON.parse(child.stdout())).toEqual([null, null, "1"]);
+    } finally {
+      delete process.env.OPENAI_API_KEY;
+      delete process.env.JWT_ISSUER;
+    }
+  });
+
+  it("stops with the signal it is given", async () => {
+    const child = await script(`process.on("SIGINT", () => process.exit(7)); console.log("up"); ${forever}`, {
+      ready: /up/,
+    });
+    await child.waitReady();
+    expect(await child.stop("SIGINT")).toEqual({ code: 7, signal: null });
+    expect(child.isRunning()).toBe(false);
+  });
+
+  it("kills a process that does not stop in time, and says so", async () => {
+    const child = await script(`process.on("SIGTERM", () => {}); console.log("up"); ${forever}`, { ready: /up/ });
+    await child.waitReady();
+    await expect(child.stop("SIGTERM", 100)).rejects.toThrow("script went on for 100 ms after SIGTERM");
+    expect(await child.exited).toEqual({ code: null, signal: "SIGKILL" });
+  });
+
+  it("leaves nothing running at the end of a test file", async () => {
+    const child = await script(forever);
+    killLeftovers();
+    expect(await child.exited).toEqual({ code: null, signal: "SIGKILL" });
+  });
+
+  it("leaves nothing running when the test's own process exits", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const lifeline = once(server, "connection").then(([socket]: Socket[]) => once(socket?.resume() ?? server, "close"));
+    const { port } = server.address() as AddressInfo;
+    const grandchild = `require("node:net").connect(${port}, "127.0.0.1", () => console.log("up")); ${forever}`;
+    const parent = await startProcess({
+      name: "parent",
+      command: process.execPath,
+      args: [
+        ...nodeFlags,
+        "--input-type=module",
+        "-e",
+        `import { startProcess } from ${JSON.stringify(new URL("process.ts", import.meta.url).href)};
+         const args = ["-e", ${JSON.stringify(grandchild)}];
+         const child = await startProcess({ name: "child", command: process.execPath, args, ready: /up/ });
+         await child.waitReady();
+         process.exit();`,
+      ],
+    });
+    expect(await parent.exited).toEqual({ code: 0, signal: null });
+    await lifeline;
+    server.close();
+  });
+});

@@ -1,0 +1,76 @@
+import { expect, it } from "vitest";
+import { collectSse, readSse } from "./sse.ts";
+
+function stream(chunks: Uint8Array[], { onCancel, isOpen = false }: { onCancel?: () => void; isOpen?: boolean } = {}) {
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(chunk);
+      if (!isOpen) controller.close();
+    },
+    cancel: () => onCancel?.(),
+  });
+  return new Response(body, { headers: { "content-type": "text/event-stream" } });
+}
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+it("reads events and comments, whatever the chunks", async () => {
+  const wire = bytes('event: meta\ndata: {"n":1}\n\n: still here\n\nevent: token\ndata: {"text":"ü👋"}\n\n');
+  const items: unknown[] = [];
+  const everyByte = Array.from(wire, (byte) => Uint8Array.of(byte));
+  for await (const { at, ...item } of readSse(stream(everyByte))) {
+    expect(at).toBeGreaterThan(0);
+    items.push(item);
+  }
+  expect(items).toEqual([
+    { event: "meta", data: { n: 1 } },
+    { comment: "still here" },
+    { event: "token", data: { text: "ü👋" } },
+  ]);
+});
+
+it("collects the events alone", async () => {
+  const events = await collectSse(stream([bytes(": hi\n\nevent: a\ndata: 1\n\n")]));
+  expect(events.map(({ event, data }) => [event, data])).toEqual([["a", 1]]);
+});
+
+it.each([
+  ["no space after the colon", "event:a\ndata: 1\n\n"],
+  ["data without an event", "data: 1\n\n"],
+  ["an event without data", "event: a\n\n"],
+  ["two data lines", "event: a\ndata: 1\ndata: 2\n\n"],
+  ["the wrong order", "data: 1\nevent: a\n\n"],
+  ["carriage returns", "event: a\r\ndata: 1\r\n\n"],
+  ["an extra empty line", "event: a\ndata: 1\n\n\n"],
+  ["no JSON", "event: a\ndata: hello\n\n"],
+  ["an end within an event", "event: a\ndata: 1\n"],
+])("refuses %s", async (_, wire) => {
+  await expect(collectSse(stream([bytes(wire)]))).rejects.toThrow();
+});
+
+it("refuses bytes that are no UTF-8", async () => {
+  await expect(collectSse(stream([Uint8Array.of(0xff)]))).rejects.toThrow();
+});
+
+it("refuses a response that is no event stream", async () => {
+  await expect(collectSse(Response.json({}))).rejects.toThrow("not an event stream");
+});
+
+it("closes the connection when the loop is left", async () => {
+  let isClosed = false;
+  const response = stream([bytes("event: a\ndata: 1\n\n")], {
+    isOpen: true,
+    onCancel: () => {
+      isClosed = true;
+    },
+  });
+  for await (const _ of readSse(response)) break;
+  expect(isClosed).toBe(true);
+});
+
+it("ends with an AbortError when the signal fires", async () => {
+  const abort = new AbortController();
+  const reading = collectSse(stream([], { isOpen: true }), { signal: abort.signal });
+  abort.abort();
+  await expect(reading).rejects.toThrow(expect.objectContaining({ name: "AbortError" }));
+});

@@ -1,0 +1,68 @@
+export interface SseEvent {
+  event: string;
+  /** The parsed JSON. */
+  data: unknown;
+  /** When its last byte was read, by performance.now(). */
+  at: number;
+}
+
+export interface SseComment {
+  comment: string;
+  at: number;
+}
+
+export interface ReadSseOptions {
+  /** Ends the reading with an AbortError and closes the connection. */
+  signal?: AbortSignal;
+}
+
+/**
+ * The events and comments of a response, as they come. Strict, unlike browsers: an event is exactly an `event:` line, a
+ * `data:` line with JSON, and an empty line; lines end with LF alone; nothing is cut off at the end. Anything else
+ * throws. Leaving the loop closes the connection.
+ */
+export async function* readSse(
+  response: Response,
+  { signal }: ReadSseOptions = {},
+): AsyncGenerator<SseEvent | SseComment, void, undefined> {
+  const type = response.headers.get("content-type") ?? "";
+  if (!/^text\/event-stream\b/.test(type)) throw new Error(`not an event stream: ${response.status} "${type}"`);
+  if (!response.body) throw new Error("the response has no body");
+  const reader = response.body.getReader();
+  const cancel = () => void reader.cancel().catch(() => undefined);
+  signal?.addEventListener("abort", cancel, { once: true });
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let buffer = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      signal?.throwIfAborted();
+      buffer += done ? decoder.decode() : decoder.decode(value, { stream: true });
+      const blocks = buffer.split("\n\n");
+      buffer = blocks.pop() ?? "";
+      const at = performance.now();
+      for (const block of blocks) yield { ...parseBlock(block), at };
+      if (done) break;
+    }
+    if (buffer !== "") throw new Error(`the stream was cut off in ${JSON.stringify(buffer.slice(0, 200))}`);
+  } finally {
+    signal?.removeEventListener("abort", cancel);
+    cancel();
+  }
+}
+
+/** All events of a stream that ends by itself, without its comments. */
+export async function collectSse(response: Response, options?: ReadSseOptions): Promise<SseEvent[]> {
+  const events: SseEvent[] = [];
+  for await (const item of readSse(response, options)) if ("event" in item) events.push(item);
+  return events;
+}
+
+function parseBlock(block: string): { event: string; data: unknown } | { comment: string } {
+  if (block.includes("\r")) throw new Error(`a carriage return in ${JSON.stringify(block)}`);
+  const lines = block.split("\n");
+  if (lines.length === 1 && block.startsWith(":")) return { comment: block.slice(1).trimStart() };
+  const [event, data] = [/^event: (\S+)$/.exec(lines[0] ?? ""), /^data: (.+)$/s.exec(lines[1] ?? "")];
+  if (lines.length !== 2 || !event?.[1] || !data?.[1]) throw new Error(`not an event: ${JSON.stringify(block)}`);
+  return { event: event[1], data: JSON.parse(data[1]) };
+}

@@ -1,0 +1,84 @@
+import { migrate, rollback, sqlState } from "@parley/service-kit";
+import { createDatabase } from "@parley/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { renewEdge } from "../src/store/edges.ts";
+import { insertKey } from "../src/store/keys.ts";
+import { putSource } from "../src/store/knowledge.ts";
+import { insertPattern } from "../src/store/moderation.ts";
+import { createTestDatabase, ROLE, ROLE_PASSWORD, type TestDatabase } from "../src/testing/database.ts";
+import { createBot, newTurn, runTurn } from "../src/testing/turns.ts";
+import { migrations } from "./index.ts";
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+/** A row in every table. */
+async function fill() {
+  const bot = await createBot(db.database);
+  const { workspaceId, id: botId, slug: botSlug } = bot;
+  await insertKey(db.database, { publicKey: `k-${botId}`, workspaceId, botSlug, allowedDomains: ["a.example"] });
+  await insertPattern(db.database, { workspaceId, botId }, { pattern: "p", reason: "r", fallback: "" }, 1);
+  await putSource(db.database, {
+    workspaceId,
+    botId,
+    name: "n",
+    format: "txt",
+    chunks: [{ heading: "", text: "words" }],
+  });
+  const turn = newTurn(bot);
+  await renewEdge(db.database, turn.edgeId, 30);
+  await runTurn(db.database, turn);
+}
+
+async function rowCounts() {
+  const { rows } = await db.admin.query(
+    "SELECT table_name FROM information_schema.tables WHERE table_schema = 'conversation' AND table_name NOT LIKE 'migrations%'",
+  );
+  const counts = rows.map(async ({ table_name }) => {
+    const count = await db.admin.query(`SELECT count(*) AS count FROM conversation.${table_name}`);
+    return [table_name, count.rows[0].count];
+  });
+  return Object.fromEntries(await Promise.all(counts));
+}
+
+test("every migration can be taken back with rows in its tables, one by one, and applied again", async () => {
+  await fill();
+  const before = await rowCounts();
+  expect(Object.keys(before)).toHaveLength(10);
+  expect(Object.values(before)).not.toContain(0);
+  const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
+  for (const migration of migrations.toReversed()) expect(await rollback(target, 1)).toEqual([migration.name]);
+  expect(await rowCounts()).toEqual({});
+  expect(await migrate(target)).toEqual(migrations.map((migration) => migration.name));
+  await fill();
+  expect(Object.values(await rowCounts())).not.toContain(0);
+});
+
+test("the service's role may use its own rows and nothing else", async () => {
+  await db.admin.query("CREATE SCHEMA IF NOT EXISTS quota; CREATE TABLE IF NOT EXISTS quota.usage (used integer)");
+  for (const forbidden of [
+    "SELECT * FROM quota.usage",
+    "INSERT INTO quota.usage VALUES (1)",
+    "CREATE TABLE conversation.more (id integer)",
+    "DROP TABLE conversation.turns",
+    "ALTER TABLE conversation.turns ADD COLUMN more integer",
+    "TRUNCATE conversation.turns",
+    "UPDATE conversation.migrations SET name = ''",
+    "CREATE SCHEMA more",
+    "CREATE ROLE more",
+  ]) {
+    const error = await db.database.query(forbidden).catch((cause: unknown) => cause);
+    expect(sqlState(error), forbidden).toMatch(/^42501$/);
+  }
+});
+
+test("an empty database is brought up by the first migration run, and left as it is by the next", async () => {
+  const fresh = await createDatabase();
+  const target = { schema: "conversation", role: ROLE, migrations };
+  expect(await migrate({ ...target, url: fresh.url, rolePassword: ROLE_PASSWORD })).toHaveLength(migrations.length);
+  expect(await migrate({ ...target, url: fresh.url })).toEqual([]);
+  await fresh.drop();
+});

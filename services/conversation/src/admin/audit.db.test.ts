@@ -1,0 +1,46 @@
+import { Code } from "@connectrpc/connect";
+import { AuditAdminService } from "@parley/rpc/conversation";
+import { describe, expect, test } from "vitest";
+import { adminFailure, useTestSystem } from "../testing/system.ts";
+import { createBot, newTurn, runTurn } from "../testing/turns.ts";
+
+const system = useTestSystem();
+
+describe("the audit", () => {
+  test("counts what is on its way apart, and names the turns that the books have lost", async () => {
+    const audit = system.ops(AuditAdminService);
+    const bot = await createBot(system.database);
+    const { workspaceId } = bot;
+    const turns = Array.from({ length: 3 }, () => newTurn(bot));
+    for (const turn of turns) await runTurn(system.database, turn);
+    await runTurn(system.database, newTurn(bot), { outcome: "error" });
+    await runTurn(system.database, newTurn(bot), { month: "2026-10" });
+    const month = { workspaceId, month: "2026-11" };
+    expect(await audit.audit(month)).toMatchObject({
+      balanced: true,
+      workspaces: [{ id: workspaceId, doneMessages: 3, used: 0, ledger: 0, waiting: 3, differences: [] }],
+    });
+    const settled = { id: workspaceId, doneMessages: 3, used: 3, ledger: 3, waiting: 0, differences: [] };
+    await expect.poll(async () => (await audit.audit(month)).workspaces, { timeout: 8_000 }).toMatchObject([settled]);
+    const whole = await audit.audit({ workspaceId: "", month: "2026-10" });
+    expect(whole.workspaces.find((each) => each.id === workspaceId)).toMatchObject({
+      doneMessages: 1,
+      used: 1,
+      ledger: 1,
+    });
+    const [lost] = turns;
+    system.quota.forget(lost?.turnId ?? "");
+    expect(await audit.audit(month)).toMatchObject({
+      balanced: false,
+      workspaces: [{ id: workspaceId, differences: [{ kind: "reply_not_counted", turnId: lost?.turnId }] }],
+    });
+    expect((await audit.audit({ workspaceId: "\0", month: "" })).workspaces).toEqual([]);
+    expect(await adminFailure(audit.audit({ workspaceId, month: "2026-13" }))).toMatchObject({
+      code: Code.InvalidArgument,
+    });
+    system.quota.away = true;
+    const away = await adminFailure(audit.audit(month));
+    system.quota.away = false;
+    expect(away).toMatchObject({ code: Code.Unavailable });
+  });
+});

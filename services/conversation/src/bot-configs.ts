@@ -1,0 +1,44 @@
+import { type Database, isUuid, isWorkspaceId } from "@parley/service-kit";
+import { LRUCache } from "lru-cache";
+import { compilePattern, type Matcher, type Pattern } from "./domain/moderation.ts";
+import { readBotConfig, type StoredBotConfig } from "./store/bot-config.ts";
+
+export type BotConfig = Omit<StoredBotConfig, "patterns"> & {
+  patterns: readonly { pattern: Pattern; matcher: Matcher }[];
+};
+
+/** Looks up a bot; undefined when the workspace has none of this id. */
+export type BotConfigs = (workspaceId: string, botId: string) => Promise<BotConfig | undefined>;
+
+/** Changes are in force everywhere within 5 s, so nothing is kept longer than this after it was asked for. */
+const MAX_AGE_MS = 4_000;
+const MAX_BOTS = 5_000;
+const MAX_COMPILED_PATTERNS = 1_000;
+
+/** The bots' configuration, read from the database at most every 4 s a bot, one read at a time. */
+export function cachedBotConfigs(database: Database): BotConfigs {
+  // Kept by their text across reloads: a matcher builds its automaton as it is used.
+  const matchers = new LRUCache<string, Matcher>({ max: MAX_COMPILED_PATTERNS });
+  const matcherOf = (pattern: string) => {
+    const known = matchers.get(pattern) ?? compilePattern(pattern);
+    matchers.set(pattern, known);
+    return known;
+  };
+  const configs = new LRUCache<string, BotConfig>({
+    max: MAX_BOTS,
+    ttl: MAX_AGE_MS,
+    fetchMethod: async (key, _stale, { options }) => {
+      const asked = performance.now();
+      const [workspaceId = "", botId = ""] = key.split("/");
+      const stored = await readBotConfig(database, workspaceId, botId);
+      options.ttl = Math.max(1, MAX_AGE_MS - (performance.now() - asked));
+      if (stored === undefined) return undefined;
+      const patterns = stored.patterns.map((pattern) => ({ pattern, matcher: matcherOf(pattern.pattern) }));
+      return { ...stored, patterns };
+    },
+  });
+  return async (workspaceId, botId) => {
+    if (!isWorkspaceId(workspaceId) || !isUuid(botId)) return undefined;
+    return configs.fetch(`${workspaceId}/${botId.toLowerCase()}`);
+  };
+}

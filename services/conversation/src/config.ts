@@ -1,0 +1,42 @@
+import { Environment, LOG_LEVELS } from "@parley/service-kit";
+
+export type Config = ReturnType<typeof readConfig>;
+
+const KEY_PREFIX = /^[a-z0-9_]{0,16}pk_$/;
+
+/** Reads and checks the conversation service's environment; throws ConfigError with everything that is wrong. */
+export function readConfig(values: NodeJS.ProcessEnv) {
+  const environment = new Environment(values);
+  const keyPrefix = environment.text("KEY_PREFIX", "svc_pk_");
+  if (!KEY_PREFIX.test(keyPrefix))
+    environment.refuse("KEY_PREFIX must be at most 19 of a-z 0-9 _ and end in pk_, as svc_pk_ does");
+  return environment.finish({
+    host: environment.text("HOST", "127.0.0.1"),
+    grpcPort: environment.port("GRPC_PORT", 8082),
+    opsPort: environment.port("OPS_PORT", 8083),
+    databaseUrl: environment.url(
+      "DATABASE_URL",
+      ["postgres", "postgresql"],
+      "the database, as the role parley_conversation",
+    ),
+    databasePool: environment.integer("DATABASE_POOL", 10, { min: 2, max: 200 }),
+    quotaTarget: environment.text("QUOTA_TARGET", "localhost:8084"),
+    keyPrefix,
+    internalToken: environment.required("INTERNAL_TOKEN", "the token that the services show each other"),
+    adminToken: environment.required("ADMIN_TOKEN", "the token of the admin services"),
+    leaseSeconds: environment.integer("EDGE_LEASE_SECONDS", 30, { min: 3, max: 300 }),
+    /** A directory with ca.crt, tls.crt and tls.key: gRPC is mutual TLS with it, plain text without. */
+    grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
+    drainMs: environment.integer("DRAIN_MS", 25_000),
+    logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
+  });
+}
+
+/** Reads what a migration needs: an administrator's URL and the role's password, or the role's own URL alone. */
+export function readMigrateConfig(values: NodeJS.ProcessEnv) {
+  const environment = new Environment(values);
+  return environment.finish({
+    url: environment.url("DATABASE_URL", ["postgres", "postgresql"], "the database, as a role that may create schemas"),
+    rolePassword: environment.optional("DATABASE_PASSWORD"),
+  });
+}

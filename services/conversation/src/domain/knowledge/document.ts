@@ -1,0 +1,34 @@
+import { marked } from "marked";
+import type { Block } from "./block.ts";
+import { htmlBlocks } from "./html-blocks.ts";
+
+export type Format = "txt" | "md" | "html";
+
+export const FORMATS: readonly Format[] = ["txt", "md", "html"];
+
+/** The readable text of a document, block by block, without markup. */
+export function documentBlocks(format: Format, text: string): Block[] {
+  switch (format) {
+    case "txt":
+      return textBlocks(text);
+    case "md":
+      // Markdown may hold HTML, so it is read as what it stands for.
+      return htmlBlocks(marked.parse(withoutFrontMatter(text), { async: false, gfm: true }));
+    case "html":
+      return htmlBlocks(text);
+  }
+}
+
+/** Paragraphs end at blank lines; a line break inside one is kept only before an item of a list. */
+function textBlocks(text: string): Block[] {
+  return text
+    .replaceAll("\r\n", "\n")
+    .split(/\n[ \t]*\n/)
+    .map((paragraph) => paragraph.trim().replace(/\s*\n(?!\s*([-*•]|\d+[.)])\s)\s*/g, " "))
+    .filter((paragraph) => paragraph !== "")
+    .map((paragraph) => ({ headings: [], text: paragraph }));
+}
+
+function withoutFrontMatter(text: string): string {
+  return text.replace(/^---\r?\n[\s\S]*?\r?\n---\r?\n/, "");
+}

@@ -1,0 +1,123 @@
+import { describe, expect, test } from "vitest";
+import { toChunks } from "./chunking.ts";
+import { documentBlocks } from "./document.ts";
+
+describe("Markdown is read as what it says", () => {
+  const blocks = documentBlocks(
+    "md",
+    `---
+title: Plans
+---
+# Plans
+
+Every workspace has a **plan**, see [the list](https://example.com/plans "Plans") and \`parley usage\`.
+It counts *messages*.
+
+## Free & Pro
+
+- 100 messages a month
+- no card
+
+| Plan | Messages |
+|---|---|
+| Free | 100 |
+| Pro | 5,000 |
+
+\`\`\`sh
+parley usage --workspace W
+  --month 2026-11
+\`\`\`
+
+<div>Raw <b>HTML</b></div>
+<script>alert(1)</script>
+
+### Deeper
+Text &amp; more.
+# Other
+End.
+`,
+  );
+
+  test("without markup, links' targets, front matter or scripts", () => {
+    expect(blocks.map((block) => block.text)).toEqual([
+      "Every workspace has a plan, see the list and parley usage. It counts messages.",
+      "100 messages a month",
+      "no card",
+      "Plan: Free; Messages: 100.",
+      "Plan: Pro; Messages: 5,000.",
+      "```\nparley usage --workspace W\n  --month 2026-11\n```",
+      "Raw HTML",
+      "Text & more.",
+      "End.",
+    ]);
+  });
+
+  test("under the headings that stand above it", () => {
+    expect(blocks.map((block) => block.headings.join(" > "))).toEqual([
+      "Plans",
+      ...Array<string>(6).fill("Plans > Free & Pro"),
+      "Plans > Free & Pro > Deeper",
+      "Other",
+    ]);
+  });
+});
+
+test("HTML is read without head, navigation, styles and scripts", () => {
+  const html = `<!doctype html><html><head><title>T</title><style>p{}</style></head><body>
+    <nav><a href="/">Home</a></nav><h3>Opening   hours</h3>
+    <p>We open at <b>9</b>.<br>Come in!</p><div>Call <a href="tel:1">us</a><p>Or write.</p>to us</div>
+    <table><tr><td>Monday</td><td>9–17</td></tr></table><template>no</template><script>no()</script>`;
+  expect(documentBlocks("html", html)).toEqual(
+    ["We open at 9.", "Come in!", "Call us", "Or write.", "to us", "Monday; 9–17."].map((text) => ({
+      headings: ["Opening hours"],
+      text,
+    })),
+  );
+});
+
+test("HTML nested a hundred thousand deep is read", () => {
+  expect(documentBlocks("html", `${"<b>".repeat(100_000)}deep`)).toEqual([{ headings: [], text: "deep" }]);
+});
+
+test("plain text is read by paragraphs, with wrapped lines joined and lists kept", () => {
+  const text = "A sentence that\r\nwas wrapped.\r\n\r\n\r\nTo bring:\n- a pen\n- paper\n  of any size\n";
+  expect(documentBlocks("txt", text).map((block) => block.text)).toEqual([
+    "A sentence that was wrapped.",
+    "To bring:\n- a pen\n- paper of any size",
+  ]);
+});
+
+describe("chunks", () => {
+  const block = (text: string, ...headings: string[]) => ({ headings, text });
+
+  test("join what stands under the same headings and nothing else", () => {
+    expect(toChunks([block("a", "H"), block("b", "H"), block("c", "H", "I"), block("d")])).toEqual([
+      { heading: "H", text: "a\nb" },
+      { heading: "H > I", text: "c" },
+      { heading: "", text: "d" },
+    ]);
+  });
+
+  test("hold at most 1,000 characters, cut between sentences", () => {
+    const sentence = `W${"word ".repeat(59)}end. `;
+    const chunks = toChunks([block(sentence.repeat(10).trim())]);
+    expect(chunks.map((chunk) => chunk.text.length)).toEqual([902, 902, 902, 300]);
+    for (const { text } of chunks) expect(text).toMatch(/^Wword .* end\.$/);
+  });
+
+  test("cut a sentence without end between words, and a word without end anywhere, and lose nothing", () => {
+    for (const text of ["word ".repeat(1_000).trim(), "x".repeat(5_000), "😀".repeat(2_000)]) {
+      const chunks = toChunks([block(text)]);
+      for (const chunk of chunks) {
+        expect(chunk.text.length).toBeLessThanOrEqual(1_000);
+        expect(chunk.text.isWellFormed()).toBe(true);
+      }
+      expect(
+        chunks
+          .map((chunk) => chunk.text)
+          .join("")
+          .replaceAll(" ", ""),
+      ).toBe(text.replaceAll(" ", ""));
+    }
+  });
+});

@@ -1,0 +1,27 @@
+import { fromBinary } from "@bufbuild/protobuf";
+import { PromptSchema, Role } from "@parley/rpc/llm";
+import { expect, test } from "vitest";
+import { withinBudget } from "./budget.ts";
+import { encodePrompt } from "./prompt.ts";
+
+test("a prompt holds the system prompt, the passages and the conversation, and ends in the visitor's message", () => {
+  const passages = [{ id: 7, source: "plans.md", heading: "Plans > Free", text: "100 messages." }];
+  const history = [{ question: "q1", answer: "a1" }];
+  const prompt = fromBinary(PromptSchema, encodePrompt({ system: "s", passages, history, message: "now" }));
+  expect(prompt.system).toBe("s");
+  expect(prompt.passages).toMatchObject([
+    { id: 7n, source: "plans.md", heading: "Plans > Free", text: "100 messages." },
+  ]);
+  expect(prompt.messages.map(({ role, content }) => [role, content])).toEqual([
+    [Role.USER, "q1"],
+    [Role.ASSISTANT, "a1"],
+    [Role.USER, "now"],
+  ]);
+});
+
+test("a budget is kept to by whole items, from the first on", () => {
+  const kept = (...lengths: number[]) => withinBudget(lengths, (length) => length, 10);
+  expect(kept(4, 6, 1)).toEqual([4, 6]);
+  expect(kept(4, 7, 1)).toEqual([4]);
+  expect(kept(11, 1)).toEqual([]);
+});

@@ -1,0 +1,33 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { PromptSchema, Role } from "@parley/rpc/llm";
+
+/** A piece of knowledge, as found for a message. */
+export type Passage = { id: number; source: string; heading: string; text: string };
+
+/** A finished turn: what the visitor wrote and what was answered. */
+export type Exchange = { question: string; answer: string };
+
+export type PromptParts = {
+  system: string;
+  passages: readonly Passage[];
+  /** Oldest first. */
+  history: readonly Exchange[];
+  message: string;
+};
+
+/** A parley.llm.v1.Prompt, encoded; its messages end in the visitor's. */
+export function encodePrompt({ system, passages, history, message }: PromptParts): Uint8Array {
+  const messages = history.flatMap(({ question, answer }) => [
+    { role: Role.USER, content: question },
+    { role: Role.ASSISTANT, content: answer },
+  ]);
+  messages.push({ role: Role.USER, content: message });
+  return toBinary(
+    PromptSchema,
+    create(PromptSchema, {
+      system,
+      passages: passages.map((passage) => ({ ...passage, id: BigInt(passage.id) })),
+      messages,
+    }),
+  );
+}

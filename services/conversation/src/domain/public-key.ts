@@ -1,0 +1,34 @@
+import { crc32 } from "node:zlib";
+
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const RANDOM_LENGTH = 26;
+/** Enough base62 digits for 32 bits. */
+const CHECKSUM_LENGTH = 6;
+const BODY = /^[0-9A-Za-z]{32}$/;
+
+/** A new key: the prefix, 26 random characters (154 bits) and a checksum. `randomInt(n)` gives a secure number below n. */
+export function makePublicKey(prefix: string, randomInt: (below: number) => number): string {
+  const random = Array.from({ length: RANDOM_LENGTH }, () => digit(randomInt(ALPHABET.length))).join("");
+  return `${prefix}${random}${checksum(random)}`;
+}
+
+/** Whether a text could be a key of ours; one that could not needs no look-up. */
+export function isPublicKey(prefix: string, text: string): boolean {
+  if (!text.startsWith(prefix)) return false;
+  const body = text.slice(prefix.length);
+  return BODY.test(body) && checksum(body.slice(0, RANDOM_LENGTH)) === body.slice(RANDOM_LENGTH);
+}
+
+function checksum(random: string): string {
+  let rest = crc32(random);
+  let digits = "";
+  for (let place = 0; place < CHECKSUM_LENGTH; place++) {
+    digits = digit(rest % ALPHABET.length) + digits;
+    rest = Math.floor(rest / ALPHABET.length);
+  }
+  return digits;
+}
+
+function digit(value: number): string {
+  return ALPHABET.charAt(value);
+}

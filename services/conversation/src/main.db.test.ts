@@ -1,0 +1,175 @@
+import { fileURLToPath } from "node:url";
+import { createClient, openChannel, type RpcClient } from "@parley/rpc";
+import { ConversationService, TurnOutcome } from "@parley/rpc/conversation";
+import { createDatabase, freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley/testing";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createTestDatabase, ROLE_PASSWORD, type TestDatabase } from "./testing/database.ts";
+import { startTestQuota, type TestQuota } from "./testing/quota.ts";
+import { createBot, type OpenRequest, openRequest } from "./testing/turns.ts";
+
+const script = (name: string) => [...nodeFlags, fileURLToPath(new URL(name, import.meta.url))];
+
+let db: TestDatabase;
+let quota: TestQuota;
+beforeEach(async () => {
+  db = await createTestDatabase();
+  quota = await startTestQuota();
+});
+afterEach(async () => {
+  quota.close();
+  await db.drop();
+});
+
+type Service = {
+  process: RunningProcess;
+  conversation: RpcClient<typeof ConversationService>;
+  opsUrl: string;
+  close(): void;
+};
+
+async function startService(): Promise<Service> {
+  const [grpcPort = 0, opsPort = 0] = await freePorts(2);
+  const opsUrl = `http://127.0.0.1:${opsPort}`;
+  const process_ = await startProcess({
+    name: "conversation",
+    command: process.execPath,
+    args: script("main.ts"),
+    env: {
+      DATABASE_URL: db.url,
+      QUOTA_TARGET: quota.target,
+      GRPC_PORT: String(grpcPort),
+      OPS_PORT: String(opsPort),
+      INTERNAL_TOKEN: "internal",
+      ADMIN_TOKEN: "admin",
+    },
+    ready: () =>
+      fetch(`${opsUrl}/healthz/ready`).then(
+        (response) => response.ok,
+        () => false,
+      ),
+  });
+  await process_.waitReady();
+  const channel = openChannel({ target: `127.0.0.1:${grpcPort}`, retryable: [] });
+  const conversation = createClient(ConversationService, channel, (metadata) =>
+    metadata.set("authorization", "Bearer internal"),
+  );
+  return { process: process_, conversation, opsUrl, close: () => channel.close() };
+}
+
+const options = { timeoutMs: 5_000 };
+const outboxDepth = async () => (await db.admin.query("SELECT FROM conversation.outbox")).rowCount;
+
+test("migrates as a process: a line for each migration, nothing the second time, one clear line when it cannot", async () => {
+  const fresh = await createDatabase();
+  const run = async (url: string) => {
+    const migration = await startProcess({
+      name: "migrate",
+      command: process.execPath,
+      args: script("migrate.ts"),
+      env: { DATABASE_URL: url, DATABASE_PASSWORD: ROLE_PASSWORD },
+    });
+    const { code } = await migration.exited;
+    return { code, stdout: migration.stdout(), stderr: migration.stderr() };
+  };
+  const first = await run(fresh.url);
+  expect(first).toMatchObject({ code: 0, stderr: "" });
+  expect(first.stdout).toContain("conversation: applied 0001_bots\n");
+  expect(await run(fresh.url)).toEqual({ code: 0, stdout: "conversation: up to date\n", stderr: "" });
+  const unreachable = await run("postgres://nobody@127.0.0.1:1/none");
+  expect(unreachable.code).toBe(1);
+  expect(unreachable.stderr).toMatch(/^conversation: cannot migrate: .+\n$/);
+  await fresh.drop();
+});
+
+test("answers, stops on SIGTERM with exit code 0, and leaves nothing unsettled that it could settle", async () => {
+  const service = await startService();
+  const bot = await createBot(db.database);
+  const turn = openRequest(bot);
+  await service.conversation.openTurn(turn, options);
+  const { workspaceId, turnId } = turn;
+  await service.conversation.closeTurn({ workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11" }, options);
+  expect(await service.process.stop()).toEqual({ code: 0, signal: null });
+  service.close();
+  expect(quota.done(bot.workspaceId)).toBe(1);
+  expect(await outboxDepth()).toBe(0);
+  expect(service.process.output()).not.toContain("Hello?");
+});
+
+test("killed again and again under load, it loses no outcome and counts none twice", async () => {
+  const bot = await createBot(db.database);
+  const turns = Array.from({ length: 300 }, () => openRequest(bot));
+  const run = async ({ conversation }: Service, turn: OpenRequest) => {
+    const { workspaceId, turnId } = turn;
+    await conversation.openTurn(turn, options);
+    const outcome = { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11", content: "x" };
+    return (await conversation.closeTurn(outcome, options)).outcome;
+  };
+  for (const [life, finished] of [5, 40, 120].entries()) {
+    const service = await startService();
+    let left = finished;
+    const enough = Promise.withResolvers<void>();
+    const ended = Promise.allSettled(
+      turns.slice(life * 50, life * 50 + 200).map(async (turn) => {
+        await run(service, turn);
+        if (--left === 0) enough.resolve();
+      }),
+    );
+    await enough.promise;
+    await service.process.kill9();
+    await ended;
+    service.close();
+  }
+  // Every turn once more, as an edge repeats what was not answered.
+  const last = await startService();
+  const outcomes = await Promise.all(turns.map((turn) => run(last, turn)));
+  expect(new Set(outcomes)).toEqual(new Set([TurnOutcome.DONE]));
+  await expect.poll(outboxDepth, { timeout: 10_000, interval: 100 }).toBe(0);
+  expect(quota.done(bot.workspaceId)).toBe(300);
+  const { rows } = await db.admin.query(
+    "SELECT role, count(*) AS count FROM conversation.messages GROUP BY role ORDER BY role",
+  );
+  expect(rows).toEqual([
+    { role: "assistant", count: 300 },
+    { role: "user", count: 300 },
+  ]);
+  await last.process.stop();
+  last.close();
+}, 60_000);
+
+test("exports a transcript of 65 MB without holding it", async () => {
+  const service = await startService();
+  const bot = await createBot(db.database);
+  const turn = openRequest(bot);
+  await service.conversation.openTurn(turn, options);
+  await db.admin.query(
+    `INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at)
+     SELECT $1, $2, 1000 + n, gen_random_uuid(), 'user', repeat('x', 2000), 'done', now() FROM generate_series(1, 30000) n`,
+    [turn.workspaceId, turn.sessionId],
+  );
+  const residentBytes = async () => {
+    const metrics = await (await fetch(`${service.opsUrl}/metrics`)).text();
+    return Number(/^process_resident_memory_bytes\S* (\S+)/m.exec(metrics)?.[1]);
+  };
+  const readAll = async () => {
+    let total = 0;
+    for await (const { json } of service.conversation.exportSession(turn, { timeoutMs: 60_000 })) total += json.length;
+    return total;
+  };
+  // Once to warm up: what the process takes for buffers and garbage stays with it.
+  await readAll();
+  const before = await residentBytes();
+  let peak = before;
+  const watching = setInterval(() => {
+    residentBytes().then(
+      (bytes) => {
+        peak = Math.max(peak, bytes);
+      },
+      () => undefined,
+    );
+  }, 50);
+  expect(await readAll()).toBeGreaterThan(65_000_000);
+  clearInterval(watching);
+  expect(peak - before).toBeLessThan(48 * 1024 * 1024);
+  await service.process.stop();
+  service.close();
+}, 60_000);

@@ -1,0 +1,5 @@
+import { runMigrations } from "@parley/service-kit";
+import { migrations } from "../migrations/index.ts";
+import { readMigrateConfig } from "./config.ts";
+
+await runMigrations(readMigrateConfig, { schema: "conversation", role: "parley_conversation", migrations });

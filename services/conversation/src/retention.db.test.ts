@@ -1,0 +1,54 @@
+import { create } from "@bufbuild/protobuf";
+import { GetWorkspaceResponseSchema } from "@parley/rpc/quota";
+import { createLogger } from "@parley/service-kit";
+import { expect, test } from "vitest";
+import { Retention } from "./retention.ts";
+import { useTestSystem } from "./testing/system.ts";
+import { createBot, newTurn, runTurn } from "./testing/turns.ts";
+
+const system = useTestSystem();
+
+function retention() {
+  const { database, quota } = system;
+  return new Retention({
+    database,
+    quota: {
+      getWorkspace: async ({ workspaceId = "" }) =>
+        create(GetWorkspaceResponseSchema, { workspace: { retentionDays: quota.retentionDays.get(workspaceId) ?? 0 } }),
+    },
+    onClosed: () => undefined,
+    log: createLogger("test", "silent"),
+  });
+}
+
+async function session(days: number, workspace: Awaited<ReturnType<typeof createBot>>) {
+  const turn = newTurn(workspace);
+  await runTurn(system.database, turn);
+  await system.admin.query(
+    "UPDATE conversation.sessions SET last_activity_at = now() - make_interval(days => $2) WHERE session_id = $1",
+    [turn.sessionId, days],
+  );
+  return turn;
+}
+
+const messagesOf = async (turn: { sessionId: string }) =>
+  (await system.admin.query("SELECT FROM conversation.messages WHERE session_id = $1", [turn.sessionId])).rowCount;
+
+test("conversations older than their workspace keeps them are erased, and their turns stay counted", async () => {
+  const [strict, lasting] = [await createBot(system.database), await createBot(system.database)];
+  system.quota.retentionDays.set(strict.workspaceId, 30);
+  const [old, young, kept] = [await session(31, strict), await session(29, strict), await session(400, lasting)];
+  expect(await retention().tick()).toBe(1);
+  expect(await messagesOf(old)).toBe(0);
+  expect([await messagesOf(young), await messagesOf(kept)]).toEqual([2, 2]);
+  const { rows } = await system.admin.query("SELECT status FROM conversation.turns WHERE turn_id = $1", [old.turnId]);
+  expect(rows).toEqual([{ status: "done" }]);
+  expect(await retention().tick()).toBe(0);
+});
+
+test("more than one batch is erased in one go", async () => {
+  const bot = await createBot(system.database);
+  system.quota.retentionDays.set(bot.workspaceId, 1);
+  for (let i = 0; i < 60; i++) await session(2, bot);
+  expect(await retention().tick()).toBe(60);
+});

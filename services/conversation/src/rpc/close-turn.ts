@@ -1,0 +1,68 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { CloseTurnRequest, CloseTurnResponseSchema } from "@parley/rpc/conversation";
+import { type Database, invalid, isUuid, isWorkspaceId, notFound, parseMonth, ServiceError } from "@parley/service-kit";
+import { outcomeFromMessage, outcomeToMessage } from "../domain/outcome.ts";
+import { withoutNul } from "../domain/text.ts";
+import type { TurnCounter } from "../metrics.ts";
+import { type Closing, closeTurn, findMetering, type Settlement } from "../store/close-turn.ts";
+
+type Response = MessageInitShape<typeof CloseTurnResponseSchema>;
+
+export type CloseTurnDeps = {
+  database: Database;
+  counter: TurnCounter;
+  /** Told of a turn as soon as its outcome is committed. */
+  onClosed: (closed: readonly Settlement[]) => void;
+};
+
+/** One statement when this outcome is the first, and a second one to read the outcome that stands when it is not. */
+export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnRequest): Promise<Response> {
+  const closing = toClosing(request);
+  const closed = await closeTurn(deps.database, closing);
+  if (closed === undefined) return readStanding(deps.database, closing);
+  deps.onClosed([closed]);
+  deps.counter.inc({ outcome: closing.outcome });
+  const { outcome, tokensIn, tokensOut, latencyMs } = closing;
+  return { outcome: outcomeToMessage(outcome), model: closed.model, tokensIn, tokensOut, latencyMs };
+}
+
+async function readStanding(database: Database, { workspaceId, turnId }: Closing): Promise<Response> {
+  const standing = await findMetering(database, workspaceId, turnId);
+  if (standing === undefined) throw turnNotFound();
+  const { status, ...metering } = standing;
+  // It was opened after we looked: there is nothing wrong in asking again.
+  if (status === "streaming") throw new ServiceError("unavailable", "unavailable", "the turn is only just open");
+  return { outcome: outcomeToMessage(status), ...metering };
+}
+
+function toClosing(request: CloseTurnRequest): Closing {
+  const { workspaceId, turnId } = request;
+  if (!isWorkspaceId(workspaceId) || !isUuid(turnId)) throw turnNotFound();
+  const outcome = outcomeFromMessage(request.outcome);
+  if (outcome === undefined) throw invalid("outcome must be set");
+  const month = parseMonth(request.month);
+  if (outcome === "done" && month === undefined)
+    throw invalid("a turn that is done needs the month it was reserved in");
+  const { tokensIn, tokensOut, latencyMs, firstTokenMs } = request;
+  return {
+    workspaceId,
+    turnId,
+    outcome,
+    month,
+    content: withoutNul(request.content),
+    model: withoutNul(request.model),
+    tokensIn,
+    tokensOut,
+    latencyMs,
+    firstTokenMs,
+    errorCode: withoutNul(request.errorCode),
+    phases: request.phases.map(({ name, microseconds }) => ({
+      name: withoutNul(name),
+      microseconds: Number(microseconds),
+    })),
+  };
+}
+
+function turnNotFound() {
+  return notFound("turn_not_found", "no such turn");
+}

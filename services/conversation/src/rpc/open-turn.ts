@@ -1,0 +1,61 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { OpenTurnRequest, OpenTurnResponseSchema } from "@parley/rpc/conversation";
+import type { Database } from "@parley/service-kit";
+import type { BotConfigs } from "../bot-configs.ts";
+import { KNOWLEDGE_CHARACTERS, withinBudget } from "../domain/budget.ts";
+import { moderate } from "../domain/moderation.ts";
+import { encodePrompt } from "../domain/prompt.ts";
+import { requireTurn } from "../domain/turn-request.ts";
+import { readPassages, searchKnowledge } from "../store/knowledge-search.ts";
+import { findTurn, openTurn } from "../store/open-turn.ts";
+import { sessionNotFound } from "./export-session.ts";
+import { botNotFound } from "./require-bot.ts";
+
+type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
+
+/**
+ * A turn costs one statement here, and a second one when its bot has knowledge to search. A repeated one is answered from what was
+ * stored the first time.
+ */
+export async function handleOpenTurn(
+  database: Database,
+  botConfigs: BotConfigs,
+  request: OpenTurnRequest,
+): Promise<Response> {
+  requireTurn(request);
+  const { workspaceId, botId, message } = request;
+  const bot = await botConfigs(workspaceId, botId);
+  if (bot === undefined) throw botNotFound();
+
+  const blocked = moderate(message, bot.patterns, bot.fallback);
+  const passages =
+    bot.hasKnowledge && blocked === undefined
+      ? withinBudget(
+          await searchKnowledge(database, workspaceId, botId, message),
+          ({ heading, text }) => heading.length + text.length,
+          KNOWLEDGE_CHARACTERS,
+        )
+      : [];
+  const opened = await openTurn(database, {
+    ...request,
+    model: bot.model,
+    chunkIds: passages.map((passage) => passage.id),
+    blocked,
+  });
+  if (opened === undefined) return repeat(database, request, bot.systemPrompt);
+
+  const messageId = BigInt(opened.messageId);
+  if (blocked) return { messageId, blocked, model: bot.model };
+  const prompt = encodePrompt({ system: bot.systemPrompt, passages, history: opened.history, message });
+  return { messageId, model: bot.model, prompt };
+}
+
+async function repeat(database: Database, request: OpenTurnRequest, system: string): Promise<Response> {
+  const standing = await findTurn(database, request.workspaceId, request.turnId);
+  if (standing === undefined) throw sessionNotFound();
+  const { blocked, model, message, history } = standing;
+  const messageId = BigInt(standing.messageId);
+  if (blocked) return { messageId, blocked, model };
+  const passages = await readPassages(database, request.workspaceId, standing.chunkIds);
+  return { messageId, model, prompt: encodePrompt({ system, passages, history, message }) };
+}

@@ -1,0 +1,63 @@
+import { create } from "@bufbuild/protobuf";
+import { CloseTurnRequestSchema, OpenTurnRequestSchema, TurnOutcome } from "@parley/rpc/conversation";
+import { type Database, Registry } from "@parley/service-kit";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { cachedBotConfigs } from "../bot-configs.ts";
+import { closedTurns } from "../metrics.ts";
+import type { Bot } from "../store/bots.ts";
+import { putSource } from "../store/knowledge.ts";
+import { insertPattern } from "../store/moderation.ts";
+import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
+import { statementsOf } from "../testing/statements.ts";
+import { createBot, openRequest } from "../testing/turns.ts";
+import { handleCloseTurn } from "./close-turn.ts";
+import { handleOpenTurn } from "./open-turn.ts";
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+const request = (bot: Bot, message = "How long do refunds take?") =>
+  create(OpenTurnRequestSchema, openRequest(bot, { message }));
+
+/** The statements of opening a turn, once its bot's configuration is known. */
+async function statementsToOpen(bot: Bot, message?: string) {
+  const configs = cachedBotConfigs(db.database);
+  await configs(bot.workspaceId, bot.id);
+  return statementsOf(db.database, (database) => handleOpenTurn(database, configs, request(bot, message)));
+}
+
+test("opening a turn costs one statement, and a second one to search what its bot knows", async () => {
+  const bot = await createBot(db.database);
+  expect(await statementsToOpen(bot)).toHaveLength(1);
+  const { workspaceId, id: botId } = bot;
+  const chunks = [{ heading: "", text: "Refunds take a week." }];
+  await putSource(db.database, { workspaceId, botId, name: "n", format: "txt", chunks });
+  expect(await statementsToOpen(bot)).toHaveLength(2);
+  await insertPattern(db.database, { workspaceId, botId }, { pattern: "rude", reason: "r", fallback: "" }, 1);
+  expect(await statementsToOpen(bot, "rude")).toHaveLength(1);
+});
+
+test("a bot's configuration is read once for all that ask at once, and not again for 4 s", async () => {
+  const bot = await createBot(db.database);
+  const statements = await statementsOf(db.database, async (database) => {
+    const configs = cachedBotConfigs(database);
+    await Promise.all(Array.from({ length: 50 }, () => configs(bot.workspaceId, bot.id)));
+    await configs(bot.workspaceId, bot.id.toUpperCase());
+  });
+  expect(statements).toHaveLength(1);
+});
+
+test("closing a turn costs one statement, and a second one when it was closed before", async () => {
+  const bot = await createBot(db.database);
+  const open = request(bot);
+  await handleOpenTurn(db.database, cachedBotConfigs(db.database), open);
+  const { workspaceId, turnId } = open;
+  const close = create(CloseTurnRequestSchema, { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11" });
+  const counter = closedTurns(new Registry());
+  const closing = (database: Database) => handleCloseTurn({ database, counter, onClosed: () => undefined }, close);
+  expect(await statementsOf(db.database, closing)).toHaveLength(1);
+  expect(await statementsOf(db.database, closing)).toHaveLength(2);
+});

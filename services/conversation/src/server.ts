@@ -1,0 +1,128 @@
+import { randomInt, randomUUID } from "node:crypto";
+import type { ConnectRouter } from "@connectrpc/connect";
+import { implementService } from "@parley/rpc";
+import {
+  AuditAdminService,
+  BotAdminService,
+  ConversationService,
+  KeyAdminService,
+  KnowledgeAdminService,
+  ModerationAdminService,
+  SessionAdminService,
+} from "@parley/rpc/conversation";
+import { QuotaService } from "@parley/rpc/quota";
+import {
+  connectPeer,
+  createGrpcServer,
+  createRegistry,
+  guardCalls,
+  type Lifecycle,
+  type Logger,
+  openDatabase,
+  readiness,
+  rpcServerHistogram,
+  startOpsServer,
+} from "@parley/service-kit";
+import { auditAdmin } from "./admin/audit.ts";
+import { botAdmin } from "./admin/bots.ts";
+import { keyAdmin } from "./admin/keys.ts";
+import { knowledgeAdmin } from "./admin/knowledge.ts";
+import { moderationAdmin } from "./admin/moderation.ts";
+import { sessionAdmin } from "./admin/sessions.ts";
+import { BooksWatch } from "./books-watch.ts";
+import { cachedBotConfigs } from "./bot-configs.ts";
+import type { Config } from "./config.ts";
+import { makePublicKey } from "./domain/public-key.ts";
+import { documentReader } from "./knowledge/read-document.ts";
+import { closedTurns } from "./metrics.ts";
+import { Retention } from "./retention.ts";
+import { handleCloseTurn } from "./rpc/close-turn.ts";
+import { handleExportSession } from "./rpc/export-session.ts";
+import { handleOpenTurn } from "./rpc/open-turn.ts";
+import { handleRateMessage } from "./rpc/rate-message.ts";
+import { handleRenewEdge } from "./rpc/renew-edge.ts";
+import { handleResolveBot } from "./rpc/resolve-bot.ts";
+import { handleResolveKey } from "./rpc/resolve-key.ts";
+import { Settler } from "./settler.ts";
+import { Sweeper } from "./sweeper.ts";
+
+const SETTLER_STOP_MS = 10_000;
+
+/** Starts the conversation service: its data plane on the gRPC port, its admin services on the ops port. */
+export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
+  const registry = createRegistry("conversation");
+  // Exports hold a connection for as long as their reader takes; with a pool of their own they cannot keep turns waiting.
+  const exportConnections = Math.max(1, Math.floor(config.databasePool / 5));
+  const open = (applicationName: string, maxConnections: number) => {
+    const database = openDatabase({ url: config.databaseUrl, applicationName, maxConnections }, log);
+    lifecycle.onClose(applicationName, () => database.end());
+    return database;
+  };
+  const database = open("parley-conversation", config.databasePool - exportConnections);
+  const exportDatabase = open("parley-conversation-export", exportConnections);
+
+  const quota = connectPeer(
+    QuotaService,
+    { target: config.quotaTarget, internalToken: config.internalToken, tlsDir: config.grpcTlsDir },
+    lifecycle,
+  );
+  const botConfigs = cachedBotConfigs(database);
+  const counter = closedTurns(registry);
+  const settler = new Settler(database, quota, registry, log);
+  const sweeper = new Sweeper(
+    database,
+    config.leaseSeconds,
+    (closed) => {
+      settler.push(closed);
+      counter.inc({ outcome: "interrupted" }, closed.length);
+    },
+    log,
+  );
+  const booksWatch = new BooksWatch(exportDatabase, quota, registry, log);
+  const retention = new Retention({ database, quota, onClosed: (closed) => settler.push(closed), log });
+  lifecycle.onClose("retention", () => retention.stop());
+  lifecycle.onClose("books watch", () => booksWatch.stop());
+  lifecycle.onClose("settler", () => settler.stop(), SETTLER_STOP_MS);
+  lifecycle.onClose("sweeper", () => sweeper.stop());
+
+  const { host, keyPrefix } = config;
+  const onClosed = settler.push.bind(settler);
+  const newKey = () => makePublicKey(keyPrefix, (below) => randomInt(below));
+  const admin = (router: ConnectRouter) => {
+    router.service(BotAdminService, botAdmin(database, quota, randomUUID));
+    router.service(KeyAdminService, keyAdmin(database, keyPrefix, newKey));
+    router.service(ModerationAdminService, moderationAdmin(database));
+    router.service(KnowledgeAdminService, knowledgeAdmin(database, documentReader()));
+    router.service(SessionAdminService, sessionAdmin({ database, exportDatabase, onClosed }));
+    router.service(AuditAdminService, auditAdmin(database, quota));
+  };
+  await startOpsServer(
+    { host, port: config.opsPort, adminToken: config.adminToken, registry, ready: readiness(database), admin },
+    log,
+    lifecycle,
+  );
+
+  const grpc = createGrpcServer(
+    { host, port: config.grpcPort, drainMs: config.drainMs, tlsDir: config.grpcTlsDir },
+    lifecycle,
+  );
+  implementService(
+    grpc.server,
+    ConversationService,
+    {
+      resolveKey: (request) => handleResolveKey(database, keyPrefix, request),
+      resolveBot: (request) => handleResolveBot(database, request),
+      renewEdge: (request) => handleRenewEdge(database, config.leaseSeconds, request),
+      openTurn: (request) => handleOpenTurn(database, botConfigs, request),
+      closeTurn: (request) => handleCloseTurn({ database, counter, onClosed }, request),
+      rateMessage: (request) => handleRateMessage(database, request),
+      exportSession: (request, { signal }) => handleExportSession(exportDatabase, request, signal),
+    },
+    guardCalls(config.internalToken, rpcServerHistogram(registry), log),
+  );
+  await grpc.listen();
+  settler.start();
+  sweeper.start();
+  booksWatch.start();
+  retention.start();
+}

@@ -1,0 +1,39 @@
+import type { Database } from "@parley/service-kit";
+import type { Pattern } from "../domain/moderation.ts";
+
+/** What a turn needs to know of its bot. */
+export type StoredBotConfig = {
+  model: string;
+  systemPrompt: string;
+  fallback: string;
+  hasKnowledge: boolean;
+  /** In the order they are tried. */
+  patterns: Pattern[];
+};
+
+const READ_BOT_CONFIG = `
+  SELECT b.model, b.system_prompt AS "systemPrompt", b.fallback,
+         EXISTS (
+           SELECT FROM conversation.knowledge_sources s WHERE s.workspace_id = b.workspace_id AND s.bot_id = b.bot_id
+         ) AS "hasKnowledge",
+         coalesce((
+           SELECT json_agg(json_build_object('pattern', p.pattern, 'reason', p.reason, 'fallback', p.fallback) ORDER BY p.pattern_id)
+           FROM conversation.moderation_patterns p
+           WHERE p.workspace_id = b.workspace_id AND p.bot_id = b.bot_id
+         ), '[]') AS patterns
+  FROM conversation.bots b
+  WHERE b.workspace_id = $1 AND b.bot_id = $2`;
+
+/** Undefined when the workspace has no such bot. */
+export async function readBotConfig(
+  database: Database,
+  workspaceId: string,
+  botId: string,
+): Promise<StoredBotConfig | undefined> {
+  const { rows } = await database.query<StoredBotConfig>({
+    name: "read_bot_config",
+    text: READ_BOT_CONFIG,
+    values: [workspaceId, botId],
+  });
+  return rows[0];
+}

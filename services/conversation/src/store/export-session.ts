@@ -1,0 +1,79 @@
+import type { Connection, Database } from "@parley/service-kit";
+
+const time = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"')`;
+
+const SESSION = `
+  SELECT row_to_json(document)::text AS json
+  FROM (
+    SELECT s.session_id AS id, b.slug AS bot_slug, s.source, s.visitor_id, s.visitor_metadata, s.referrer, s.user_agent,
+           ${time("s.started_at")} AS started_at, ${time("s.last_activity_at")} AS last_activity_at
+    FROM conversation.sessions s
+    JOIN conversation.bots b ON b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id
+    WHERE s.workspace_id = $1 AND s.session_id = $2 AND s.deleted_at IS NULL AND s.erased_at IS NULL
+  ) document`;
+
+// A cursor of SQL and not of the protocol, so that each FETCH is a statement with a timeout of its own.
+const MESSAGES = `
+  DECLARE transcript NO SCROLL CURSOR FOR
+  SELECT row_to_json(document)::text AS json
+  FROM (
+    SELECT m.message_id::text AS id, m.role, m.content, m.rating, m.model, m.tokens_in, m.tokens_out, m.latency_ms, m.status,
+           m.error_message, m.rag_chunks_used, m.tools_called, ${time("m.created_at")} AS created_at
+    FROM conversation.messages m
+    WHERE m.workspace_id = $1 AND m.session_id = $2
+      AND m.turn_id <> ALL (ARRAY(
+        SELECT t.turn_id FROM conversation.turns t
+        WHERE t.workspace_id = $1 AND t.session_id = $2 AND t.status = 'streaming'
+      ))
+    ORDER BY m.message_id
+  ) document`;
+
+/** Few enough that rows which turn out to be large are held in passing only; of ordinary ones about 128 KiB. */
+const MAX_ROWS = 128;
+const PIECE_CHARACTERS = 128 * 1024;
+
+/**
+ * The transcript's JSON document in pieces, read from one snapshot through a cursor, a piece at a time as they are taken; turns that are
+ * still streaming are left out. No piece at all when there is no such session, or it was deleted.
+ */
+export async function* exportSession(
+  database: Database,
+  workspaceId: string,
+  sessionId: string,
+): AsyncGenerator<string, void, void> {
+  const connection = await database.connect();
+  try {
+    await connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    yield* documentPieces(connection, [workspaceId, sessionId]);
+  } finally {
+    await endTransaction(connection);
+  }
+}
+
+async function* documentPieces(connection: Connection, session: [string, string]): AsyncGenerator<string, void, void> {
+  const { rows } = await connection.query<{ json: string }>(SESSION, session);
+  if (rows[0] === undefined) return;
+  yield `{"session":${rows[0].json},"messages":[`;
+  await connection.query(MESSAGES, session);
+  let separator = "";
+  for (let count = MAX_ROWS, isMore = true; isMore; ) {
+    const { rows } = await connection.query<{ json: string }>(`FETCH ${count} FROM transcript`);
+    isMore = rows.length === count;
+    if (rows.length === 0) break;
+    const piece = separator + rows.map((row) => row.json).join(",");
+    yield piece;
+    separator = ",";
+    count = Math.max(1, Math.min(MAX_ROWS, Math.round((rows.length * PIECE_CHARACTERS) / piece.length)));
+  }
+  yield "]}";
+}
+
+/** Nothing was written, so there is nothing to commit. A connection that cannot even roll back is not used again. */
+async function endTransaction(connection: Connection): Promise<void> {
+  try {
+    await connection.query("ROLLBACK");
+    connection.release();
+  } catch {
+    connection.release(true);
+  }
+}

@@ -1,0 +1,45 @@
+import type { Database } from "@parley/service-kit";
+import type { Pattern } from "../domain/moderation.ts";
+
+export type StoredPattern = Pattern & { id: number };
+
+/** Stores a pattern of a bot, unless it has `limit` already; undefined then. */
+export async function insertPattern(
+  database: Database,
+  bot: { workspaceId: string; botId: string },
+  pattern: Pattern,
+  limit: number,
+): Promise<StoredPattern | undefined> {
+  const { rows } = await database.query<StoredPattern>(
+    `INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback)
+     SELECT $1, $2, $3, $4, $5
+     WHERE (SELECT count(*) FROM conversation.moderation_patterns WHERE workspace_id = $1 AND bot_id = $2) < $6
+     RETURNING pattern_id AS id, pattern, reason, fallback`,
+    [bot.workspaceId, bot.botId, pattern.pattern, pattern.reason, pattern.fallback, limit],
+  );
+  return rows[0];
+}
+
+/** A bot's patterns in the order they are tried. */
+export async function listPatterns(database: Database, workspaceId: string, botId: string): Promise<StoredPattern[]> {
+  const { rows } = await database.query<StoredPattern>(
+    `SELECT pattern_id AS id, pattern, reason, fallback FROM conversation.moderation_patterns
+     WHERE workspace_id = $1 AND bot_id = $2 ORDER BY pattern_id`,
+    [workspaceId, botId],
+  );
+  return rows;
+}
+
+/** Removes a pattern; false when the bot has none of this id. */
+export async function deletePattern(
+  database: Database,
+  workspaceId: string,
+  botId: string,
+  patternId: bigint,
+): Promise<boolean> {
+  const { rowCount } = await database.query(
+    "DELETE FROM conversation.moderation_patterns WHERE workspace_id = $1 AND bot_id = $2 AND pattern_id = $3",
+    [workspaceId, botId, String(patternId)],
+  );
+  return rowCount === 1;
+}

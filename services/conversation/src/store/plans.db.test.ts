@@ -1,0 +1,187 @@
+import { randomUUID } from "node:crypto";
+import type { Database } from "@parley/service-kit";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
+import { type Statement, statementsOf } from "../testing/statements.ts";
+import { closing, createBot, newTurn } from "../testing/turns.ts";
+import { listDone, readTranscripts, whichOpened } from "./audit.ts";
+import { readBotConfig } from "./bot-config.ts";
+import { type Bot, findBotId } from "./bots.ts";
+import { closeTurn, findMetering } from "./close-turn.ts";
+import { renewEdge } from "./edges.ts";
+import { eraseSession } from "./erase-session.ts";
+import { exportSession } from "./export-session.ts";
+import { resolveKey } from "./keys.ts";
+import { readPassages, searchKnowledge } from "./knowledge-search.ts";
+import { rateMessage } from "./messages.ts";
+import { findTurn, openTurn } from "./open-turn.ts";
+import { deleteSettled, measureOutbox, readOutbox } from "./outbox.ts";
+import { listSessions } from "./sessions.ts";
+import { sweep } from "./sweep.ts";
+
+const WORKSPACES = 20;
+const SESSIONS = 1_000;
+const TURNS = 40_000;
+
+let db: TestDatabase;
+let bot: Bot;
+
+/** Tables as full as a busy installation's, in proportion: many workspaces, long conversations, a few turns streaming. */
+beforeAll(async () => {
+  db = await createTestDatabase();
+  const bots = await Promise.all(Array.from({ length: WORKSPACES }, () => createBot(db.database)));
+  bot = bots[0] ?? (await createBot(db.database));
+  const fill = (sql: string) => db.admin.query(sql);
+  await fill(`
+    INSERT INTO conversation.sessions (workspace_id, session_id, bot_id, source, visitor_metadata, started_at, last_activity_at)
+    SELECT b.workspace_id, gen_random_uuid(), b.bot_id, 'widget', '{}', now(), now() - n * interval '1 second'
+    FROM conversation.bots b, generate_series(1, ${SESSIONS / WORKSPACES}) n;
+
+    INSERT INTO conversation.turns (workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, month, asked_model, model, opened_at, closed_at)
+    SELECT s.workspace_id, gen_random_uuid(), s.session_id, nextval('conversation.message_ids') + 1, s.bot_id, gen_random_uuid(),
+           CASE WHEN n = 1 THEN 'streaming' ELSE 'done' END, CASE WHEN n > 1 THEN date '2026-11-01' - (n % 12) * 30 END, '', '', now(),
+           CASE WHEN n > 1 THEN now() END
+    FROM conversation.sessions s, generate_series(1, ${TURNS / SESSIONS}) n;
+
+    INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at, closed_at)
+    SELECT workspace_id, session_id, message_id - 1, turn_id, 'user', repeat('x', 200), 'done', opened_at, NULL FROM conversation.turns
+    UNION ALL SELECT workspace_id, session_id, message_id, turn_id, 'assistant', repeat('x', 200), status, opened_at, closed_at FROM conversation.turns;
+
+    INSERT INTO conversation.outbox SELECT workspace_id, turn_id, 'void', NULL, now() FROM conversation.turns WHERE status = 'done' LIMIT 20000;
+
+    INSERT INTO conversation.api_keys (workspace_id, public_key, bot_id, allowed_domains)
+    SELECT b.workspace_id, 'svc_pk_' || b.slug || n, b.bot_id, '{example.com}' FROM conversation.bots b, generate_series(1, 200) n;
+
+    INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, display)
+    SELECT 'many_' || n, gen_random_uuid(), 'bot', '', '', '', '{}' FROM generate_series(1, 5000) n;
+
+    INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback)
+    SELECT b.workspace_id, b.bot_id, 'p', 'r', '' FROM conversation.bots b;
+
+    INSERT INTO conversation.knowledge_sources (workspace_id, bot_id, name, format, characters, chunks, updated_at)
+    SELECT b.workspace_id, b.bot_id, 'source', 'md', 0, 0, now() FROM conversation.bots b;
+
+    INSERT INTO conversation.knowledge_chunks (workspace_id, bot_id, source_id, position, heading, content)
+    SELECT s.workspace_id, s.bot_id, s.source_id, n, '', 'refunds are paid within ' || n || ' days of every order'
+    FROM conversation.knowledge_sources s, generate_series(1, 5) n;
+
+    INSERT INTO conversation.edges SELECT gen_random_uuid(), now() FROM generate_series(1, 10);
+  `);
+  await fill("ANALYZE");
+}, 120_000);
+afterAll(() => db.drop());
+
+/** The tables that a statement reads from end to end, by the plan for these values and by the one for any. */
+async function tablesScanned({ text, values }: Statement): Promise<string[]> {
+  const plans = [
+    await db.admin.query(`EXPLAIN (FORMAT JSON) ${text}`, values),
+    ...(text.includes("DECLARE") ? [] : [await db.admin.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`)]),
+  ];
+  const json = JSON.stringify(plans.map((plan) => plan.rows));
+  return [...json.matchAll(/"Node Type":"Seq Scan",[^{}]*?"Relation Name":"(\w+)"/g)].map((match) => match[1] ?? "");
+}
+
+async function anyTurn(): Promise<{ workspaceId: string; turnId: string; sessionId: string; messageId: number }> {
+  const { rows } = await db.admin.query(
+    `SELECT workspace_id AS "workspaceId", turn_id AS "turnId", session_id AS "sessionId", message_id AS "messageId"
+     FROM conversation.turns WHERE workspace_id = $1 AND status = 'done' LIMIT 1`,
+    [bot.workspaceId],
+  );
+  return rows[0];
+}
+
+test("EXPLAIN shows a scan where there is one, so that the tests below can fail", async () => {
+  const text = "SELECT FROM conversation.messages WHERE content = $1";
+  expect(await tablesScanned({ text, values: ["x"] })).toEqual(["messages", "messages"]);
+});
+
+test.each<[string, (database: Database) => Promise<unknown>]>([
+  ["resolving a key", (database) => resolveKey(database, "svc_pk_bot-17")],
+  ["finding a bot", (database) => findBotId(database, bot.workspaceId, bot.slug)],
+  ["a bot's configuration", (database) => readBotConfig(database, bot.workspaceId, bot.id)],
+  [
+    "opening a turn in a known session",
+    async (database) => openTurn(database, newTurn(bot, { sessionId: (await anyTurn()).sessionId })),
+  ],
+  ["a repeated turn", async (database) => findTurn(database, bot.workspaceId, (await anyTurn()).turnId)],
+  ["searching knowledge", (database) => searchKnowledge(database, bot.workspaceId, bot.id, "When are refunds paid?")],
+  ["reading passages", (database) => readPassages(database, bot.workspaceId, [1, 2, 3])],
+  ["closing a turn", async (database) => closeTurn(database, closing(await anyTurn()))],
+  ["reading what stands", async (database) => findMetering(database, bot.workspaceId, (await anyTurn()).turnId)],
+  [
+    "rating a reply",
+    async (database) => {
+      const { sessionId, messageId } = await anyTurn();
+      await rateMessage(database, {
+        workspaceId: bot.workspaceId,
+        botId: bot.id,
+        sessionId,
+        messageId: String(messageId),
+        rating: "up",
+      });
+    },
+  ],
+  ["renewing a lease", (database) => renewEdge(database, randomUUID(), 30)],
+  ["reading the outbox", (database) => readOutbox(database, { after: undefined, minAgeSeconds: 0, limit: 500 })],
+  [
+    "reading on in the outbox",
+    async (database) => {
+      const [after] = await readOutbox(db.database, { after: undefined, minAgeSeconds: 0, limit: 1 });
+      await readOutbox(database, { after, minAgeSeconds: 0, limit: 500 });
+    },
+  ],
+  ["taking from the outbox", async (database) => deleteSettled(database, [await anyTurn()])],
+  [
+    "an export",
+    async (database) => {
+      for await (const piece of exportSession(database, bot.workspaceId, (await anyTurn()).sessionId))
+        expect(piece).not.toBe("");
+    },
+  ],
+  ["listing sessions", (database) => listSessions(database, bot.workspaceId, 50)],
+  ["the audit", (database) => readTranscripts(database, bot.workspaceId, "2026-10")],
+  ["the audit's closer look", (database) => listDone(database, bot.workspaceId, "2026-10")],
+  ["the audit's look at holds", (database) => whichOpened(database, bot.workspaceId, [randomUUID()])],
+  ["erasing a session", async (database) => eraseSession(database, bot.workspaceId, (await anyTurn()).sessionId)],
+])("%s reads no table from end to end", async (_, use) => {
+  const statements = await statementsOf(db.database, use);
+  expect(statements.length).toBeGreaterThan(0);
+  for (const statement of statements) expect(await tablesScanned(statement), statement.text).toEqual([]);
+});
+
+test("a sweep reads the streaming turns alone, and the few edges", async () => {
+  const [statement] = await statementsOf(db.database, (database) =>
+    sweep(database, { leaseSeconds: 30, seenAt: "2026-01-01Z", graceSeconds: 15, limit: 200 }),
+  );
+  if (statement === undefined) throw new Error("no statement");
+  expect(new Set(await tablesScanned(statement))).toEqual(new Set(["edges"]));
+});
+
+test("the outbox is measured by its index", async () => {
+  const [statement] = await statementsOf(db.database, measureOutbox);
+  if (statement === undefined) throw new Error("no statement");
+  const plan = JSON.stringify((await db.admin.query(`EXPLAIN (FORMAT JSON) ${statement.text}`)).rows);
+  expect(plan).toContain('"Index Name":"outbox_age"');
+});
+
+test("a turn in a long conversation touches no more of the database than one in a short one", async () => {
+  const { sessionId } = await anyTurn();
+  const touched = async () => {
+    const turn = newTurn(bot, { sessionId });
+    const [statement] = await statementsOf(db.database, (database) => openTurn(database, turn));
+    if (statement === undefined) throw new Error("no statement");
+    const again = statement.values.map((value) => (value === turn.turnId ? randomUUID() : value));
+    const { rows } = await db.admin.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statement.text}`, again);
+    const { Plan: plan } = rows[0]["QUERY PLAN"][0];
+    return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"];
+  };
+  const before = await touched();
+  await db.admin.query(
+    `INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at, closed_at)
+     SELECT $1, $2, nextval('conversation.message_ids') + part, gen_random_uuid(), CASE part WHEN 0 THEN 'user' ELSE 'assistant' END,
+            repeat('x', 500), 'done', now(), now()
+     FROM generate_series(1, 3000), generate_series(0, 1) part`,
+    [bot.workspaceId, sessionId],
+  );
+  expect(await touched()).toBeLessThan(before + 100);
+});

@@ -1,0 +1,36 @@
+import type { Database } from "@parley/service-kit";
+
+export type SessionSummary = {
+  id: string;
+  botSlug: string;
+  source: string;
+  messages: number;
+  startedAt: Date;
+  lastActivityAt: Date;
+};
+
+/** A workspace's sessions that are neither deleted nor erased, the last active first. */
+export async function listSessions(database: Database, workspaceId: string, limit: number): Promise<SessionSummary[]> {
+  const { rows } = await database.query<SessionSummary>(
+    `SELECT s.session_id AS id, b.slug AS "botSlug", s.source, s.started_at AS "startedAt", s.last_activity_at AS "lastActivityAt",
+            (SELECT count(*) FROM conversation.messages m
+             WHERE m.workspace_id = s.workspace_id AND m.session_id = s.session_id) AS messages
+     FROM conversation.sessions s
+     JOIN conversation.bots b ON b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id
+     WHERE s.workspace_id = $1 AND s.deleted_at IS NULL AND s.erased_at IS NULL
+     ORDER BY s.last_activity_at DESC
+     LIMIT $2`,
+    [workspaceId, limit],
+  );
+  return rows;
+}
+
+/** Hides a session; its content stays. False when there is none to hide. */
+export async function deleteSession(database: Database, workspaceId: string, sessionId: string): Promise<boolean> {
+  const { rowCount } = await database.query(
+    `UPDATE conversation.sessions SET deleted_at = now()
+     WHERE workspace_id = $1 AND session_id = $2 AND deleted_at IS NULL AND erased_at IS NULL`,
+    [workspaceId, sessionId],
+  );
+  return rowCount === 1;
+}

@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Database, Logger } from "@parley/service-kit";
+import type { Settlement } from "./store/close-turn.ts";
+import { forgetEdges } from "./store/edges.ts";
+import { readClock, sweep } from "./store/sweep.ts";
+
+const BATCH = 200;
+
+/**
+ * Closes the turns of edges that are gone, six times a lease. After its start, and after the database was away, it first watches for one
+ * full lease, so that every edge that lives has renewed its own. Any number of replicas may sweep at once.
+ */
+export class Sweeper {
+  readonly #database: Database;
+  readonly #leaseSeconds: number;
+  /** A database that was silent for longer than this, by its own clock, may have let leases lapse that nobody could renew. */
+  readonly #graceSeconds: number;
+  readonly #onClosed: (closed: readonly Settlement[]) => void;
+  readonly #log: Logger;
+  readonly #readClock: typeof readClock;
+  readonly #stop = new AbortController();
+  /** The database's time at its last answer; undefined when it did not answer. */
+  #seenAt: string | undefined;
+  /** Seconds of the database's time during which it has answered without a gap. */
+  #steadySeconds = 0;
+  #running: Promise<void> | undefined;
+
+  constructor(
+    database: Database,
+    leaseSeconds: number,
+    onClosed: (closed: readonly Settlement[]) => void,
+    log: Logger,
+    clock = readClock,
+  ) {
+    this.#database = database;
+    this.#leaseSeconds = leaseSeconds;
+    this.#graceSeconds = leaseSeconds / 2;
+    this.#readClock = clock;
+    this.#onClosed = onClosed;
+    this.#log = log;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      try {
+        await this.tick();
+      } catch (error) {
+        this.#log.warn({ error }, "cannot sweep");
+      }
+      await sleep((this.#leaseSeconds * 1_000) / 6, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+    }
+  }
+
+  /** One look at the clock and, once the database has been steady for a whole lease, one sweep. Answers with the number of turns closed. */
+  async tick(): Promise<number> {
+    const previous = this.#seenAt;
+    this.#seenAt = undefined;
+    const { now, seconds } = await this.#readClock(this.#database, previous);
+    this.#seenAt = now;
+    this.#steadySeconds = seconds >= 0 && seconds <= this.#graceSeconds ? this.#steadySeconds + seconds : 0;
+    if (this.#steadySeconds < this.#leaseSeconds) return 0;
+    return this.#sweepAll(now);
+  }
+
+  async #sweepAll(seenAt: string): Promise<number> {
+    let total = 0;
+    for (;;) {
+      const closed = await sweep(this.#database, {
+        leaseSeconds: this.#leaseSeconds,
+        seenAt,
+        graceSeconds: this.#graceSeconds,
+        limit: BATCH,
+      });
+      this.#onClosed(closed);
+      total += closed.length;
+      if (closed.length < BATCH) break;
+    }
+    if (total > 0) this.#log.info({ turns: total }, "closed turns whose edge is gone");
+    await forgetEdges(this.#database);
+    return total;
+  }
+}

@@ -1,0 +1,92 @@
+import type { Logger } from "@parley/service-kit";
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
+import { decodable } from "./domain/path.ts";
+import { answerUnparsable } from "./plugins/client-errors.ts";
+import { cors } from "./plugins/cors.ts";
+import { errors } from "./plugins/errors.ts";
+import { headerLimits } from "./plugins/header-limits.ts";
+import { knowAllMethods } from "./plugins/methods.ts";
+import { rawBody } from "./plugins/raw-body.ts";
+import { securityHeaders } from "./plugins/security-headers.ts";
+import { type ChatDeps, chatRoute } from "./routes/chat.ts";
+import { type ExportDeps, exportRoute } from "./routes/export.ts";
+import { healthRoutes } from "./routes/health.ts";
+import { openapiRoute } from "./routes/openapi.ts";
+import { type PlaygroundDeps, playgroundRoute } from "./routes/playground.ts";
+import { type RatingDeps, ratingRoute } from "./routes/rating.ts";
+import { widgetAssetRoutes } from "./routes/widget-assets.ts";
+import { widgetConfigRoute } from "./routes/widget-config.ts";
+
+export type AppDeps = ChatDeps &
+  PlaygroundDeps &
+  ExportDeps &
+  RatingDeps & {
+    ready: () => boolean;
+    /** Whether this process has begun to stop. */
+    stopping: () => boolean;
+  };
+
+export type AppOptions = {
+  trustedProxies: readonly string[];
+  /** Where the built widget lies; it is not served without. */
+  widgetDir: string | undefined;
+};
+
+const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_HEADER_BYTES = 16 * 1024;
+const HEADERS_TIMEOUT_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Above the usual 60 s of load balancers, so that it is never we who close a connection they are about to use. */
+const KEEP_ALIVE_MS = 75_000;
+/** A connection amid a request on which nothing moves for so long is dead. Longer than what else ends one, and can say why. */
+const DEAD_CONNECTION_MS = REQUEST_TIMEOUT_MS + 5_000;
+/** What Node keeps for a reader that is slow, before it says that it will take no more. */
+const WRITE_BUFFER_BYTES = 16 * 1024;
+
+/** The public HTTP server, not yet listening. */
+export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger): Promise<FastifyInstance> {
+  const app = fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    // One line a turn, written by the turn itself; a line a request would tell nothing more.
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: MAX_BODY_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionTimeout: DEAD_CONNECTION_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    clientErrorHandler: answerUnparsable,
+    // While it closes, requests on connections that are still open get their answers, or a refusal in our words.
+    return503OnClosing: false,
+    // A list of networks: "true" would let anyone name any address (fastify#5865).
+    trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
+    exposeHeadRoutes: false,
+    // No path is refused for its form: what is too long or cannot be decoded is an unknown session like any other.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_HEADER_BYTES },
+    rewriteUrl: ({ url = "/" }) => decodable(url),
+    // Of the two timeouts Node takes the longer one for the whole request, so the one for its headers must be given too.
+    http: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: 1_000,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      highWaterMark: WRITE_BUFFER_BYTES,
+    },
+  });
+  knowAllMethods(app);
+  await app.register(errors);
+  await app.register(securityHeaders);
+  await app.register(headerLimits);
+  app.addHook("onRequest", async (_, reply) => {
+    // A client that keeps its connection would come back to a process that is about to be gone.
+    if (deps.stopping()) reply.header("connection", "close");
+  });
+  await app.register(rawBody);
+  await app.register(cors);
+  healthRoutes(app, deps.ready);
+  chatRoute(app, deps);
+  playgroundRoute(app, deps);
+  ratingRoute(app, deps);
+  widgetConfigRoute(app, deps);
+  exportRoute(app, deps);
+  if (options.widgetDir !== undefined) await widgetAssetRoutes(app, options.widgetDir);
+  openapiRoute(app);
+  return app;
+}

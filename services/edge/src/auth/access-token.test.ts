@@ -1,0 +1,150 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createLogger } from "@parley/service-kit";
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from "jose";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createTokenVerifier, type TokenVerifier } from "./access-token.ts";
+import { createJwks, type Jwks } from "./jwks.ts";
+
+const issuer = "https://sso.test/";
+const audience = "https://parley.test/api";
+const log = createLogger("test", "silent");
+
+type Signer = Awaited<ReturnType<typeof createSigner>>;
+
+async function createSigner(kid: string) {
+  const pair = await generateKeyPair("ES256", { extractable: true });
+  const jwk = { ...(await exportJWK(pair.publicKey)), kid, alg: "ES256" };
+  const sign = (claims: JWTPayload, header: Record<string, unknown> = {}) =>
+    new SignJWT(claims).setProtectedHeader({ alg: "ES256", kid, ...header }).sign(pair.privateKey);
+  return { jwk, sign };
+}
+
+const claims = (extra: JWTPayload = {}): JWTPayload => ({
+  iss: issuer,
+  aud: audience,
+  sub: "user-1",
+  exp: Math.floor(Date.now() / 1_000) + 600,
+  workspace_id: "ws_1",
+  ...extra,
+});
+
+let server: Server;
+let published: object[];
+let fetches: number;
+let isDown: boolean;
+let url: string;
+let now: number;
+let signer: Signer;
+let jwks: Jwks;
+let verify: TokenVerifier;
+
+beforeAll(async () => {
+  server = createServer((_, response) => {
+    fetches++;
+    response.statusCode = isDown ? 503 : 200;
+    response.end(JSON.stringify({ keys: published }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`;
+});
+afterAll(() => void server.close());
+
+beforeEach(async () => {
+  signer = await createSigner("first");
+  published = [signer.jwk];
+  fetches = 0;
+  isDown = false;
+  now = 0;
+  jwks = createJwks({ url, now: () => now }, log);
+  verify = createTokenVerifier({ issuer, audience, workspaceClaim: "workspace_id" }, jwks);
+});
+
+const bearer = async (token: string | Promise<string>) => verify(`Bearer ${await token}`);
+
+test("a good token names its user and workspace", async () => {
+  expect(await bearer(signer.sign(claims()))).toEqual({ userId: "user-1", workspaceId: "ws_1" });
+});
+
+describe("refused as authentication_required", () => {
+  test.each([undefined, "", "Bearer", "Bearer x", "Basic dTpw", "Bearer a.b", "Bearer a.b.c"])("%j", async (header) => {
+    await expect(verify(header)).rejects.toMatchObject({ status: 401, code: "authentication_required" });
+  });
+
+  test.each<[string, () => Promise<string> | string]>([
+    ["no signature", () => new UnsecuredJWT(claims()).encode()],
+    ["a wrong issuer", () => signer.sign(claims({ iss: "https://evil.test/" }))],
+    ["a wrong audience", () => signer.sign(claims({ aud: "other" }))],
+    ["no expiry", () => signer.sign({ ...claims(), exp: undefined } as unknown as JWTPayload)],
+    ["expired beyond the skew", () => signer.sign(claims({ exp: Math.floor(Date.now() / 1_000) - 60 }))],
+    ["not valid yet", () => signer.sign(claims({ nbf: Math.floor(Date.now() / 1_000) + 120 }))],
+    ["no user", () => signer.sign({ ...claims(), sub: undefined } as unknown as JWTPayload)],
+    [
+      "HS256 signed with the public key",
+      () =>
+        new SignJWT(claims())
+          .setProtectedHeader({ alg: "HS256", kid: "first" })
+          .sign(new TextEncoder().encode(JSON.stringify(signer.jwk))),
+    ],
+    ["another's key under a known kid", async () => (await createSigner("first")).sign(claims())],
+    [
+      "a key that the token brings along",
+      async () => {
+        const other = await createSigner("other");
+        return other.sign(claims(), { jku: url, jwk: other.jwk });
+      },
+    ],
+  ])("%s", async (_, token) => {
+    await expect(bearer(token())).rejects.toMatchObject({ status: 401, code: "authentication_required" });
+  });
+});
+
+test("30 s of skew are forgiven", async () => {
+  await expect(bearer(signer.sign(claims({ exp: Math.floor(Date.now() / 1_000) - 15 })))).resolves.toBeDefined();
+});
+
+test.each([[undefined], [""], [[]], [["ws_1"]], [42], [{ id: "ws_1" }]])(
+  "a workspace claim of %j is no workspace",
+  async (claim) => {
+    await expect(bearer(signer.sign(claims({ workspace_id: claim })))).rejects.toMatchObject({
+      status: 401,
+      code: "no_workspace",
+    });
+  },
+);
+
+describe("while the single sign-on is away", () => {
+  test("known keys go on being accepted", async () => {
+    await bearer(signer.sign(claims()));
+    isDown = true;
+    now += 3_600_000;
+    await expect(bearer(signer.sign(claims()))).resolves.toBeDefined();
+  });
+
+  test("an unknown key is neither good nor bad: auth_unavailable", async () => {
+    isDown = true;
+    await expect(bearer(signer.sign(claims()))).rejects.toMatchObject({ status: 503, code: "auth_unavailable" });
+  });
+});
+
+test("a rotated key is found at once", async () => {
+  await bearer(signer.sign(claims()));
+  now += 120_000;
+  const next = await createSigner("second");
+  published = [signer.jwk, next.jwk];
+  await expect(bearer(next.sign(claims()))).resolves.toBeDefined();
+});
+
+test("a flood of unknown keys fetches the key set at most twice a minute", async () => {
+  await bearer(signer.sign(claims()));
+  for (let minute = 0; minute < 3; minute++) {
+    fetches = 0;
+    now += 60_000;
+    for (let i = 0; i < 50; i++) {
+      now += 10;
+      const stranger = await createSigner(`stranger-${i}`);
+      await expect(bearer(stranger.sign(claims()))).rejects.toMatchObject({ status: 401 });
+    }
+    expect(fetches).toBeLessThanOrEqual(2);
+  }
+});

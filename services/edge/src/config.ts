@@ -1,0 +1,34 @@
+import { Environment, LOG_LEVELS } from "@parley/service-kit";
+
+export type Config = ReturnType<typeof readConfig>;
+
+/** Reads and checks the edge's environment; throws ConfigError with everything that is wrong. */
+export function readConfig(values: NodeJS.ProcessEnv) {
+  const environment = new Environment(values);
+  return environment.finish({
+    publicHost: environment.text("PUBLIC_HOST", "0.0.0.0"),
+    publicPort: environment.port("PORT", 8080),
+    host: environment.text("HOST", "127.0.0.1"),
+    opsPort: environment.port("OPS_PORT", 8081),
+    conversationTarget: environment.text("CONVERSATION_TARGET", "localhost:8082"),
+    quotaTarget: environment.text("QUOTA_TARGET", "localhost:8084"),
+    llmTarget: environment.text("LLM_TARGET", "localhost:8086"),
+    internalToken: environment.required("INTERNAL_TOKEN", "the token that the services show each other"),
+    adminToken: environment.required("ADMIN_TOKEN", "the token of the admin services"),
+    redisUrl: environment.optionalUrl("REDIS_URL", ["redis", "rediss"]),
+    jwt: {
+      issuer: environment.required("JWT_ISSUER", "the iss claim of your single sign-on's access tokens"),
+      audience: environment.required("JWT_AUDIENCE", "the aud claim of your single sign-on's access tokens"),
+      jwksUrl: environment.url("JWKS_URL", ["https", "http", "file"], "where your single sign-on publishes its keys"),
+      workspaceClaim: environment.text("JWT_WORKSPACE_CLAIM", "workspace_id"),
+    },
+    trustedProxies: environment.list("TRUSTED_PROXIES"),
+    widgetDir: environment.optional("WIDGET_DIR"),
+    /** A directory with ca.crt, tls.crt and tls.key: gRPC is mutual TLS with it, plain text without. */
+    grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
+    maxStreams: environment.integer("MAX_STREAMS", 5_000, { min: 1 }),
+    maxStreamsPerClient: environment.integer("MAX_STREAMS_PER_CLIENT", 50, { min: 1 }),
+    drainMs: environment.integer("DRAIN_MS", 25_000),
+    logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
+  });
+}

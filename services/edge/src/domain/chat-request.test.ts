@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import { parseChatRequest } from "./chat-request.ts";
+
+const valid = { public_key: "svc_pk_x", session_id: "5F0C2D66-7f57-4b8e-8a51-0d6d3a3d9e01", message: "hello" };
+
+function parse(body: unknown) {
+  return parseChatRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)));
+}
+
+test("a valid body gives its fields, the session id in lower case", () => {
+  expect(parse({ ...valid, visitor_id: "v", visitor_metadata: { plan: ["a"] } })).toEqual({
+    publicKey: "svc_pk_x",
+    sessionId: "5f0c2d66-7f57-4b8e-8a51-0d6d3a3d9e01",
+    message: "hello",
+    visitorId: "v",
+    visitorMetadata: '{"plan":["a"]}',
+  });
+});
+
+describe("what is no JSON is refused as invalid_json", () => {
+  test.each(["", "{", '{"public_key":"x"', "\uFEFF{}", "NaN"])("%j", (body) => {
+    expect(() => parse(body)).toThrow("invalid_json");
+  });
+  test("UTF-16 and broken UTF-8", () => {
+    expect(() => parseChatRequest(Buffer.from(JSON.stringify(valid), "utf16le"))).toThrow("invalid_json");
+    expect(() => parseChatRequest(Buffer.from([0x7b, 0xff, 0x7d]))).toThrow("invalid_json");
+    expect(() => parseChatRequest(undefined)).toThrow("invalid_json");
+  });
+});
+
+describe("a body of the wrong shape is refused as invalid_message", () => {
+  const deep = `${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`;
+  test.each([
+    ["an array", []],
+    ["a string", '"x"'],
+    ["null", "null"],
+    ["no message", { ...valid, message: undefined }],
+    ["no key", { ...valid, public_key: undefined }],
+    ["no session", { ...valid, session_id: undefined }],
+    ["an empty message", { ...valid, message: "" }],
+    ["a blank message", { ...valid, message: " \n\t" }],
+    ["a number as message", { ...valid, message: 123 }],
+    ["null as message", { ...valid, message: null }],
+    ["an array as message", { ...valid, message: [] }],
+    ["NUL in the message", { ...valid, message: "a\0b" }],
+    ["NUL deep in the metadata", { ...valid, visitor_metadata: { a: [{ "k\0": 1 }] } }],
+    ["NUL beside null", { ...valid, visitor_metadata: { a: ["\0", null] } }],
+    ["half a surrogate pair", `{"public_key":"x","session_id":"${valid.session_id}","message":"\\ud800"}`],
+    ["metadata that is a list", { ...valid, visitor_metadata: [] }],
+    ["metadata that is null", { ...valid, visitor_metadata: null }],
+    ["metadata 5,000 levels deep", JSON.stringify(valid).replace("}", `,"visitor_metadata":${deep}}`)],
+    ["metadata above 16 KiB", { ...valid, visitor_metadata: { a: "x".repeat(17_000) } }],
+    ["a visitor id above 1,024 characters", { ...valid, visitor_id: "v".repeat(1_025) }],
+  ])("%s", (_, body) => {
+    expect(() => parse(body)).toThrow("invalid_message");
+  });
+});
+
+test("length is counted in code points: 4,000 emoji pass and 4,001 do not", () => {
+  expect(parse({ ...valid, message: "😀".repeat(4_000) }).message).toHaveLength(8_000);
+  expect(() => parse({ ...valid, message: "😀".repeat(4_001) })).toThrow("message_too_long");
+  expect(() => parse({ ...valid, message: "a".repeat(70_000) })).toThrow("message_too_long");
+});
+
+test("fields are checked before length, and length before the session id", () => {
+  expect(() => parse({ ...valid, public_key: 1, message: "a".repeat(5_000) })).toThrow("invalid_message");
+  expect(() => parse({ ...valid, session_id: "x", message: "a".repeat(5_000) })).toThrow("message_too_long");
+  expect(() => parse({ ...valid, session_id: "x" })).toThrow("invalid_session_id");
+});
+
+test("keys such as __proto__ are data", () => {
+  const body = `{"public_key":"x","session_id":"${valid.session_id}","message":"m","visitor_metadata":{"__proto__":{"admin":true}}}`;
+  expect(parse(body).visitorMetadata).toBe('{"__proto__":{"admin":true}}');
+  expect(({} as { admin?: boolean }).admin).toBeUndefined();
+});

@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+import { originMatcher } from "./origin.ts";
+
+describe("a plain domain", () => {
+  const allows = originMatcher(["ok.com"]);
+
+  test("admits exactly its https origin", () => {
+    expect(allows("https://ok.com")).toBe(true);
+  });
+
+  test.each([
+    undefined,
+    "null",
+    "",
+    "http://ok.com",
+    "https://ok.com.evil.com",
+    "https://ok.com@evil.com",
+    "https://evilok.com",
+    "https://ok.com.",
+    "https://ok.com:8443",
+    "https://ok.com:443",
+    "https://ok.com\\.evil.com",
+    "https://o%6b.com",
+    "https://OK.com",
+    "https://ok.com/",
+    " https://ok.com",
+    "https://www.ok.com",
+    "https://ok.com https://evil.com",
+  ])("refuses %j", (origin) => {
+    expect(allows(origin)).toBe(false);
+  });
+});
+
+test("a wildcard admits every depth below its host and not the host itself", () => {
+  const allows = originMatcher(["*.example.com"]);
+  expect(allows("https://a.example.com")).toBe(true);
+  expect(allows("https://a.b.example.com")).toBe(true);
+  expect(allows("https://example.com")).toBe(false);
+  expect(allows("https://evilexample.com")).toBe(false);
+  expect(allows("https://.example.com")).toBe(false);
+  expect(allows("https://a..example.com")).toBe(false);
+});
+
+test("a scheme and a port in the entry must both be met", () => {
+  const allows = originMatcher(["http://shop.example:8080", "capacitor://localhost"]);
+  expect(allows("http://shop.example:8080")).toBe(true);
+  expect(allows("https://shop.example:8080")).toBe(false);
+  expect(allows("http://shop.example")).toBe(false);
+  expect(allows("capacitor://localhost")).toBe(true);
+});
+
+test("this machine is admitted over http and on any port unless the entry names one", () => {
+  const any = originMatcher(["localhost", "127.0.0.1"]);
+  expect(any("http://localhost:3000")).toBe(true);
+  expect(any("https://localhost")).toBe(true);
+  expect(any("http://127.0.0.1:8089")).toBe(true);
+  expect(any("http://localhost.evil.com")).toBe(false);
+  const one = originMatcher(["localhost:3000"]);
+  expect(one("http://localhost:3000")).toBe(true);
+  expect(one("http://localhost:3001")).toBe(false);
+});

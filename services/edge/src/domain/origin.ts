@@ -1,0 +1,36 @@
+// What browsers send: a lower-case scheme, a lower-case ASCII host or an IPv6 address in brackets, a port unless it is the default.
+// The header is compared as it came: nothing is decoded, trimmed or folded.
+const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/([a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::([1-9]\d{0,4}))?$/;
+const ENTRY = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(\*\.)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([1-9]\d{0,4}))?$/;
+
+type Entry = { scheme: string | undefined; wildcard: boolean; host: string; port: string | undefined };
+
+export type OriginMatcher = (origin: string | undefined) => boolean;
+
+/**
+ * A test for the Origin header against a key's allowed domains (normalised: [scheme://]host[:port], perhaps "*." first).
+ * A wildcard matches any depth below its host, not the host itself. Without a scheme https is meant, and http too for this machine,
+ * which without a port matches any.
+ */
+export function originMatcher(allowedDomains: readonly string[]): OriginMatcher {
+  const entries = allowedDomains.map(parseEntry).filter((entry) => entry !== undefined);
+  return (origin) => {
+    const [, scheme, host, port] = ORIGIN.exec(origin ?? "") ?? [];
+    if (scheme === undefined || host === undefined) return false;
+    return entries.some((entry) => matches(entry, scheme, host, port));
+  };
+}
+
+function parseEntry(text: string): Entry | undefined {
+  const [, scheme, wildcard, host, port] = ENTRY.exec(text) ?? [];
+  return host === undefined ? undefined : { scheme, wildcard: wildcard !== undefined, host, port };
+}
+
+function matches(entry: Entry, scheme: string, host: string, port: string | undefined): boolean {
+  const local = !entry.wildcard && (entry.host === "localhost" || entry.host === "127.0.0.1");
+  const hostMatches = entry.wildcard ? host.endsWith(`.${entry.host}`) : host === entry.host;
+  const schemeMatches =
+    entry.scheme === undefined ? scheme === "https" || (local && scheme === "http") : scheme === entry.scheme;
+  const portMatches = port === entry.port || (local && entry.port === undefined);
+  return hostMatches && schemeMatches && portMatches;
+}

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { createLocalLimiter } from "./local-limiter.ts";
+
+const policy = { name: "chat", limit: 3, windowMs: 60_000 };
+
+test("never more than the limit passes in any window, and a refusal costs nothing", async () => {
+  let now = 0;
+  const limiter = createLocalLimiter(() => now);
+  const passed: number[] = [];
+  for (now = 0; now <= 300_000; now += 1_000) {
+    if ((await limiter.take(policy, "a")).allowed) passed.push(now);
+  }
+  for (const start of passed) {
+    expect(passed.filter((time) => time >= start && time < start + policy.windowMs).length).toBeLessThanOrEqual(3);
+  }
+  expect(passed).toHaveLength(16);
+});
+
+test("a refused caller is told exactly when to come again", async () => {
+  let now = 1_000;
+  const limiter = createLocalLimiter(() => now);
+  for (let i = 0; i < 3; i++) await limiter.take(policy, "a");
+  now = 21_000;
+  expect(await limiter.take(policy, "a")).toEqual({ allowed: false, remaining: 0, resetMs: 40_000 });
+  now = 61_000;
+  expect((await limiter.take(policy, "a")).allowed).toBe(true);
+});
+
+test("subjects and policies do not share a bucket", async () => {
+  const limiter = createLocalLimiter(() => 0);
+  for (let i = 0; i < 3; i++) await limiter.take(policy, "a");
+  expect((await limiter.take(policy, "b")).allowed).toBe(true);
+  expect((await limiter.take({ ...policy, name: "rating" }, "a")).allowed).toBe(true);
+});

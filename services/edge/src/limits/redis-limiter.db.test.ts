@@ -1,0 +1,95 @@
+import { createLogger, createRegistry, Gauge } from "@parley/service-kit";
+import { describeWith, startRedis, type TestRedis } from "@parley/testing";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { createFallbackLimiter } from "./fallback-limiter.ts";
+import { createLocalLimiter } from "./local-limiter.ts";
+import { createRedisLimiter, type RedisLimiter } from "./redis-limiter.ts";
+
+const policy = { name: "chat", limit: 60, windowMs: 60_000 };
+const log = createLogger("test", "silent");
+
+describeWith("redis", "the limiter on Redis", () => {
+  let server: TestRedis;
+  let replicas: RedisLimiter[];
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(() => server.stop());
+  beforeEach(async () => {
+    replicas = [1, 2, 3].map(() => createRedisLimiter(server.url, log));
+    await expect
+      .poll(() =>
+        Promise.all(replicas.map((each) => each.take(policy, "warm up"))).then(
+          () => true,
+          () => false,
+        ),
+      )
+      .toBe(true);
+    return () => {
+      for (const each of replicas) each.close();
+    };
+  });
+
+  test("three replicas asked 600 times at once let exactly 60 pass", async () => {
+    const asked = Array.from({ length: 600 }, (_, i) => replicas[i % 3]?.take(policy, "198.51.100.7"));
+    const decisions = await Promise.all(asked);
+    expect(decisions.filter((decision) => decision?.allowed)).toHaveLength(60);
+  });
+
+  test("never more than the limit passes in any window, also across its border", async () => {
+    const quick = { name: "quick", limit: 5, windowMs: 200 };
+    const passed: number[] = [];
+    const until = performance.now() + 900;
+    while (performance.now() < until) {
+      const before = performance.now();
+      const decision = await replicas[0]?.take(quick, "a");
+      if (decision?.allowed) passed.push(before);
+    }
+    expect(passed.length).toBeGreaterThanOrEqual(15);
+    for (const [i, time] of passed.entries()) {
+      const sixth = passed[i + 5];
+      // A decision is taken after it was asked for, so two that are asked a little closer than the window may both be right.
+      if (sixth !== undefined) expect(sixth - time).toBeGreaterThan(quick.windowMs - 20);
+    }
+  });
+
+  test("what a bucket holds disappears by itself", async () => {
+    await replicas[0]?.take({ name: "short", limit: 5, windowMs: 100 }, "b");
+    const redis = new Redis(server.url);
+    await expect.poll(() => redis.exists("parley:rate:short:b"), { timeout: 2_000 }).toBe(0);
+    redis.disconnect();
+  });
+
+  test("a Redis that stops answering delays decisions by no more than 100 ms at p99, and each replica then limits alone", async () => {
+    const onFallback = new Gauge({ name: "test_fallback", help: "test", registers: [createRegistry("test")] });
+    const [replica] = replicas;
+    if (replica === undefined) throw new Error("no replica");
+    const limiter = createFallbackLimiter(
+      replica,
+      createLocalLimiter(() => performance.now()),
+      onFallback,
+    );
+    await server.pause();
+    try {
+      let passed = 0;
+      const delaysMs: number[] = [];
+      for (let i = 0; i < 100; i++) {
+        const started = performance.now();
+        if ((await limiter.take(policy, "203.0.113.9")).allowed) passed++;
+        delaysMs.push(performance.now() - started);
+      }
+      // At p99: one in a hundred may meet a busy machine.
+      expect(delaysMs.filter((delay) => delay > 100).length).toBeLessThanOrEqual(1);
+      expect(passed).toBe(60);
+      expect((await onFallback.get()).values[0]?.value).toBe(1);
+    } finally {
+      await server.resume();
+    }
+    const fallback = async () => {
+      await limiter.take(policy, "203.0.113.10");
+      return (await onFallback.get()).values[0]?.value;
+    };
+    await expect.poll(fallback, { timeout: 5_000 }).toBe(0);
+  });
+});

@@ -1,0 +1,48 @@
+import type { FastifyInstance } from "fastify";
+import type { KeyResolver } from "../auth/keys.ts";
+import { parseChatRequest } from "../domain/chat-request.ts";
+import { HttpError } from "../domain/http-error.ts";
+import { addressBucket } from "../limits/client-address.ts";
+import { enforce } from "../limits/enforce.ts";
+import { POLICIES, type RateLimiter } from "../limits/rate-limiter.ts";
+import { endpoint } from "../plugins/methods.ts";
+import { Stopwatch } from "../turn/stopwatch.ts";
+import { type StreamDeps, streamTurn } from "./stream-turn.ts";
+
+export type ChatDeps = StreamDeps & { limiter: RateLimiter; resolveKey: KeyResolver; monotonicMs: () => number };
+
+/** POST /api/chat/: a visitor's message, answered as a stream. */
+export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
+  endpoint(app, {
+    method: "POST",
+    url: "/api/chat/",
+    config: { cors: true },
+    handler: async (request, reply) => {
+      const watch = new Stopwatch(deps.monotonicMs);
+      const { publicKey, ...turn } = parseChatRequest(request.body as Buffer | undefined);
+      const bucket = addressBucket(request.ip);
+      await enforce(deps.limiter, POLICIES.chat, bucket, reply);
+      watch.mark("limits");
+      const key = await deps.resolveKey(publicKey, bucket);
+      if (!key.allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
+      watch.mark("key");
+      const { workspaceId, botId } = key;
+      const { referer = "", "user-agent": userAgent = "" } = request.headers;
+      await streamTurn(
+        deps,
+        { ...turn, workspaceId, botId, source: "widget", referrer: storable(referer), userAgent: storable(userAgent) },
+        request,
+        reply,
+        watch,
+      );
+      return reply;
+    },
+  });
+}
+
+const MAX_HEADER_CHARACTERS = 1_024;
+
+/** A header as it is stored with the session: Node gives bytes above ASCII as Latin-1, so it is always well-formed. */
+export function storable(header: string): string {
+  return header.slice(0, MAX_HEADER_CHARACTERS);
+}

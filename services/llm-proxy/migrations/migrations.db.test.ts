@@ -1,0 +1,72 @@
+import { createLogger, type Database, migrate, openDatabase, rollback } from "@parley/service-kit";
+import { createDatabase, type TestDatabase } from "@parley/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type CallRow, insertCalls, listCalls } from "../src/store/calls.ts";
+import { migrations } from "./index.ts";
+
+const TURN = "0192d3a4-0000-7000-8000-000000000001";
+const row: CallRow = {
+  workspaceId: "ws_1",
+  callId: "0192d3a4-0000-4000-8000-000000000002",
+  turnId: TURN,
+  provider: "openai",
+  model: "openai:gpt-4o",
+  asked: "route:main",
+  tokensIn: 2_147_483_647,
+  tokensOut: 0,
+  estimated: true,
+  queueMs: 1,
+  firstTokenMs: 2,
+  latencyMs: 3,
+  attempts: 4,
+  failovers: 1,
+  outcome: "complete",
+  reason: "",
+  cost: "12345.0123456789",
+  createdAt: new Date("2026-11-21T01:02:03.456Z"),
+};
+
+let testDatabase: TestDatabase;
+let database: Database;
+let target: Parameters<typeof migrate>[0];
+beforeAll(async () => {
+  testDatabase = await createDatabase();
+  target = {
+    url: testDatabase.url,
+    schema: "llm",
+    role: `parley_llm_${testDatabase.name}`,
+    rolePassword: "llm-test",
+    migrations,
+  };
+  await migrate(target);
+  const own = new URL(testDatabase.url);
+  [own.username, own.password] = [target.role, "llm-test"];
+  database = openDatabase(
+    { url: own.href, applicationName: "test", maxConnections: 2 },
+    createLogger("test", "silent"),
+  );
+});
+afterAll(async () => {
+  await database.end();
+  await testDatabase.drop();
+});
+
+test("a row comes back as it was stored, and stored twice is there once", async () => {
+  await insertCalls(database, [row]);
+  await insertCalls(database, [
+    { ...row, outcome: "cancelled" },
+    { ...row, callId: "0192d3a4-0000-4000-8000-000000000003", cost: null },
+  ]);
+  expect(await listCalls(database, "ws_1", TURN)).toEqual([
+    row,
+    { ...row, callId: "0192d3a4-0000-4000-8000-000000000003", cost: null },
+  ]);
+});
+
+test("every migration can be taken back with rows in its tables, and applied again", async () => {
+  await insertCalls(database, [row]);
+  expect(await rollback(target, migrations.length)).toHaveLength(migrations.length);
+  expect(await migrate(target)).toHaveLength(migrations.length);
+  await insertCalls(database, [row]);
+  expect(await listCalls(database, "ws_1", TURN)).toEqual([row]);
+});

@@ -1,0 +1,13 @@
+/** What a model's tokens cost, per million, in whatever currency the operator keeps the table in. */
+export type Price = { input: number; output: number };
+
+/** The price of a model by its name, or by `*`. */
+export function priceOf(prices: Readonly<Record<string, Price>>, model: string): Price | undefined {
+  return Object.hasOwn(prices, model) ? prices[model] : prices["*"];
+}
+
+/** The cost of a call as a decimal with ten places, as the ledger stores it; null when the model has no price. */
+export function costOf(price: Price | undefined, tokensIn: number, tokensOut: number): string | null {
+  if (price === undefined) return null;
+  return ((tokensIn * price.input + tokensOut * price.output) / 1_000_000).toFixed(10);
+}

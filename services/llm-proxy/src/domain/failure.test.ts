@@ -1,0 +1,38 @@
+import { describe, expect, test } from "vitest";
+import { codeOf, failureOfStatus } from "./failure.ts";
+
+describe("failureOfStatus", () => {
+  test.each([
+    [400, "provider_error", false, false],
+    [401, "provider_auth", false, false],
+    [403, "provider_auth", false, false],
+    [404, "provider_error", false, false],
+    [408, "provider_timeout", true, true],
+    [409, "provider_error", true, false],
+    [429, "provider_rate_limited", true, false],
+    [302, "provider_error", false, false],
+    [500, "provider_error", true, true],
+    [502, "provider_error", true, true],
+    [504, "provider_timeout", true, true],
+  ])("%i is %s, retryable %s, a fault %s", (status, code, retryable, fault) => {
+    expect(failureOfStatus(status)).toMatchObject({ code, retryable, fault, reason: `http_${status}` });
+  });
+
+  test("an empty purse is not asked again, though its status is that of a full window", () => {
+    expect(failureOfStatus(429, { providerCode: "insufficient_quota" })).toMatchObject({
+      code: "provider_rate_limited",
+      retryable: false,
+    });
+  });
+
+  test("keeps the wait that was asked for", () => {
+    expect(failureOfStatus(503, { retryAfterMs: 1_500 }).retryAfterMs).toBe(1_500);
+  });
+});
+
+test("of a provider's words only a machine's code is kept, never a message or a key", () => {
+  expect(codeOf("model_not_found")).toBe("model_not_found");
+  for (const text of ["Incorrect API key provided: sk-abc", "sk-AbC123", "", 42, null, undefined, {}, "x".repeat(65)]) {
+    expect(codeOf(text)).toBeUndefined();
+  }
+});

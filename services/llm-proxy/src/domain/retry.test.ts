@@ -1,0 +1,47 @@
+import { describe, expect, test } from "vitest";
+import { ProviderFailure } from "./failure.ts";
+import { retryAfterMs, retryDelayMs } from "./retry.ts";
+
+const policy = { maxAttempts: 4, baseDelayMs: 100, maxDelayMs: 300, maxRetryAfterMs: 5_000 };
+const failure = (options: { retryable?: boolean; retryAfterMs?: number } = {}) =>
+  new ProviderFailure("provider_error", "http_503", { retryable: true, ...options });
+
+describe("retryDelayMs", () => {
+  test("doubles the wait up to its bound and spreads it over the upper half", () => {
+    const range = (attempts: number) => [0, 0.999].map((random) => retryDelayMs(failure(), attempts, policy, random));
+    expect(range(1)).toEqual([50, expect.closeTo(100, 0)]);
+    expect(range(2)).toEqual([100, expect.closeTo(200, 0)]);
+    expect(range(3)).toEqual([150, expect.closeTo(300, 0)]);
+  });
+
+  test("gives up after the last attempt, and at once on what will not change", () => {
+    expect(retryDelayMs(failure(), 4, policy, 0)).toBeUndefined();
+    expect(retryDelayMs(failure({ retryable: false }), 1, policy, 0)).toBeUndefined();
+  });
+
+  test("never comes back before the provider said, and not at all when that is too long", () => {
+    for (const random of [0, 0.5, 0.999]) {
+      const delayMs = retryDelayMs(failure({ retryAfterMs: 2_000 }), 1, policy, random);
+      expect(delayMs).toBeGreaterThanOrEqual(2_000);
+      expect(delayMs).toBeLessThanOrEqual(2_300);
+    }
+    expect(retryDelayMs(failure({ retryAfterMs: 5_001 }), 1, policy, 0)).toBeUndefined();
+  });
+});
+
+describe("retryAfterMs", () => {
+  const now = Date.UTC(2026, 10, 21, 12, 0, 0);
+  test.each([
+    [{ "retry-after": "2" }, 2_000],
+    [{ "retry-after": "0.5" }, 500],
+    [{ "retry-after-ms": "150", "retry-after": "2" }, 150],
+    [{ "retry-after": "Sat, 21 Nov 2026 12:00:07 GMT" }, 7_000],
+    [{ "retry-after": "Sat, 21 Nov 2026 11:00:00 GMT" }, 0],
+    [{ "retry-after": "soon" }, undefined],
+    [{ "retry-after": "-1e9" }, undefined],
+    [{ "retry-after": "99999999999999999999" }, undefined],
+    [{}, undefined],
+  ])("reads %j as %s", (headers, expected) => {
+    expect(retryAfterMs(new Headers(headers), now)).toBe(expected);
+  });
+});

@@ -1,0 +1,141 @@
+import { randomUUID } from "node:crypto";
+import { type FakeProvider, startFakeProvider } from "@parley/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually, startTestProxy, statusOf, type TestProxy } from "./test-proxy.ts";
+
+let provider: FakeProvider;
+beforeAll(async () => {
+  provider = await startFakeProvider();
+});
+afterAll(() => provider.close());
+
+const config = (url: string) => `
+  default_model: fake:default
+  providers: { fake: { base_url: "${url}" } }
+`;
+
+describe("told to stop", () => {
+  let proxy: TestProxy;
+  const calls: Promise<string>[] = [];
+  const turns = { short: randomUUID(), long: randomUUID() };
+  let tookMs = 0;
+  beforeAll(async () => {
+    proxy = await startTestProxy({ config: config(provider.url) });
+    provider.reset();
+    calls.push(proxy.generate({ model: "fake:tokens-10-every-60", turnId: turns.short }).then(statusOf));
+    calls.push(proxy.generate({ model: "fake:tokens-1000-every-50", turnId: turns.long }).then(statusOf));
+    await eventually(
+      () => provider.requests.length,
+      (length) => length === 2,
+    );
+    const started = performance.now();
+    await proxy.close();
+    tookMs = performance.now() - started;
+  });
+  afterAll(() => proxy.drop());
+
+  test("a reply that ends within the grace period is whole, a longer one is told that it failed", async () => {
+    expect(await Promise.all(calls)).toEqual(["COMPLETE", "PROVIDER_ERROR"]);
+  });
+
+  test("it is gone within the grace period, and so are its calls to the provider", () => {
+    expect(tookMs).toBeGreaterThan(600);
+    expect(tookMs).toBeLessThan(2_500);
+    expect(
+      provider.requests.filter((each) => each.endedAt === undefined && each.closedByClientAt === undefined),
+    ).toEqual([]);
+  });
+
+  test("no row is lost", async () => {
+    expect((await proxy.rowsOf("ws_test", turns.short))[0]).toMatchObject({ outcome: "complete" });
+    expect((await proxy.rowsOf("ws_test", turns.long))[0]).toMatchObject({
+      outcome: "provider_error",
+      reason: "draining",
+    });
+  });
+});
+
+describe("when its file changes", () => {
+  test("it follows without a restart, calls in flight go on, and a bad file changes nothing", async () => {
+    const other = await startFakeProvider();
+    const proxy = await startTestProxy({ config: config(provider.url) });
+    const urlOf = async (name: string) =>
+      (await proxy.admin.providers.listProviders({})).providers.find((each) => each.name === name)?.baseUrl;
+    const reloads = (result: string) => () =>
+      proxy.metric(`parley_llm_config_reloads_total{result="${result}",service="llm-proxy"}`);
+    try {
+      const inFlight = proxy.generate({ model: "fake:tokens-40-every-100" });
+      proxy.writeConfig(`${config(other.url)}\n  routes: { main: ["fake:default"] }`);
+      await eventually(
+        () => urlOf("fake"),
+        (url) => url === other.url,
+      );
+      expect((await proxy.generate({ model: "route:main" })).end.model).toBe("fake:default");
+      expect(other.requests).toHaveLength(1);
+      expect(statusOf(await inFlight)).toBe("COMPLETE");
+      proxy.writeConfig("providers: { fake: { base_url: 7 } }");
+      await eventually(reloads("refused"), (count) => count === 1);
+      expect(await urlOf("fake")).toBe(other.url);
+      expect(statusOf(await proxy.generate())).toBe("COMPLETE");
+    } finally {
+      await proxy.drop();
+      await other.close();
+    }
+  });
+});
+
+describe("the providers' admin service", () => {
+  test("lists what is configured, by name, and never a key", async () => {
+    const proxy = await startTestProxy({
+      environment: {
+        OPENAI_BASE_URL: provider.url,
+        OPENAI_API_KEY: "sk-secret",
+        OLLAMA_HOST: "127.0.0.1:1",
+        DEFAULT_MODEL: "openai:gpt",
+      },
+    });
+    try {
+      const listed = await proxy.admin.providers.listProviders({});
+      expect(listed.defaultModel).toBe("openai:gpt");
+      expect(listed.providers).toMatchObject([
+        { name: "builtin", baseUrl: "", checkModel: "builtin:extractive", isDefault: false },
+        { name: "ollama", baseUrl: "http://127.0.0.1:1/v1", checkModel: "", isDefault: false },
+        { name: "openai", baseUrl: provider.url, checkModel: "openai:gpt", isDefault: true },
+      ]);
+      expect(
+        JSON.stringify(listed, (_, value: unknown) => (typeof value === "bigint" ? Number(value) : value)),
+      ).not.toContain("sk-secret");
+      expect(await proxy.admin.providers.checkProvider({ model: "openai:first-50" })).toMatchObject({
+        result: "ok",
+        tokensOut: 34,
+      });
+      expect(
+        (await proxy.admin.providers.checkProvider({ model: "openai:first-50" })).firstTokenMs,
+      ).toBeGreaterThanOrEqual(50);
+      for (const [model, result] of [
+        ["openai:status-401", "provider_auth"],
+        ["nobody:x", "model_unknown"],
+        ["builtin:extractive", "ok"],
+      ] as const) {
+        expect((await proxy.admin.providers.checkProvider({ model })).result).toBe(result);
+      }
+      await expect(proxy.admin.providers.checkProvider({})).rejects.toThrow("model is missing");
+    } finally {
+      await proxy.drop();
+    }
+  });
+
+  test("is closed to whoever has no admin token", async () => {
+    const proxy = await startTestProxy({ config: config(provider.url) });
+    try {
+      const response = await fetch(`${proxy.opsUrl}/parley.llm.v1.ProviderAdminService/ListProviders`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: "{}",
+      });
+      expect(response.status).toBe(401);
+    } finally {
+      await proxy.drop();
+    }
+  });
+});

@@ -1,0 +1,137 @@
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { createClient, openChannel } from "@parley/rpc";
+import { LlmService, PromptSchema, Role } from "@parley/rpc/llm";
+import {
+  createDatabase,
+  type FakeProvider,
+  freePorts,
+  nodeFlags,
+  startFakeProvider,
+  startProcess,
+  type TestDatabase,
+} from "@parley/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+const TOKEN = "token-of-the-tests";
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+let database: TestDatabase;
+let provider: FakeProvider;
+let folder: string;
+beforeAll(async () => {
+  [database, provider] = await Promise.all([createDatabase(), startFakeProvider()]);
+  folder = mkdtempSync(join(tmpdir(), "llm-proxy-"));
+});
+afterAll(async () => {
+  await provider.close();
+  await database.drop();
+  rmSync(folder, { recursive: true });
+});
+
+function run(file: string, env: Record<string, string>, ready?: RegExp) {
+  const args = [...nodeFlags, join(root, "src", file)];
+  return startProcess({ name: file, command: process.execPath, args, env, ...(ready && { ready }) });
+}
+
+async function environment() {
+  const [grpcPort = 0, opsPort = 0] = await freePorts(2);
+  return {
+    GRPC_PORT: String(grpcPort),
+    OPS_PORT: String(opsPort),
+    DATABASE_URL: database.url,
+    INTERNAL_TOKEN: TOKEN,
+    ADMIN_TOKEN: TOKEN,
+    DRAIN_MS: "500",
+  };
+}
+
+describe("the migration process", () => {
+  test("creates the role and the schema, says what it applied, and the second time nothing", async () => {
+    const env = { DATABASE_URL: database.url, DATABASE_PASSWORD: "llm-test" };
+    const first = await run("migrate.ts", env);
+    expect((await first.exited).code).toBe(0);
+    expect(first.stdout()).toContain("0001_calls");
+    const second = await run("migrate.ts", env);
+    expect((await second.exited).code).toBe(0);
+    expect(second.stdout()).not.toContain("0001_calls");
+  });
+});
+
+describe("the service's log", () => {
+  test.each(["info", "debug"])("at %s holds no key, no prompt, no reply and no text of a provider", async (level) => {
+    const secrets = {
+      key: "sk-SECRETKEY123",
+      prompt: "PROMPTMARKER what is wrong with me",
+      system: "SYSTEMMARKER",
+      reply: "REPLYMARKER",
+      error: "ERRORMARKER sk-SECRETKEY123 refused for PROMPTMARKER",
+    };
+    const env = {
+      ...(await environment()),
+      OPENAI_BASE_URL: provider.url,
+      OPENAI_API_KEY: secrets.key,
+      LOG_LEVEL: level,
+    };
+    const service = await run("main.ts", { ...env, DEFAULT_MODEL: "openai:default" }, /"started"/);
+    await service.waitReady();
+    const document = (code: unknown) => JSON.stringify({ error: { message: secrets.error, code, type: secrets.key } });
+    provider.script([
+      { status: 401, body: document(secrets.key) },
+      { status: 400, body: document("context_length_exceeded") },
+      { body: `data: ${document(secrets.error)}\n\n`, headers: { "content-type": "text/event-stream" } },
+      { tokens: [secrets.reply], fault: "cut", afterTokens: 1 },
+      { tokens: [secrets.reply] },
+    ]);
+    const channel = openChannel({ target: `127.0.0.1:${env.GRPC_PORT}`, retryable: [] });
+    const client = createClient(LlmService, channel, (metadata) => metadata.set("authorization", `Bearer ${TOKEN}`));
+    const prompt = create(PromptSchema, {
+      system: secrets.system,
+      messages: [{ role: Role.USER, content: secrets.prompt }],
+    });
+    const request = { workspaceId: "w", turnId: randomUUID(), model: "", prompt: toBinary(PromptSchema, prompt) };
+    const seen: string[] = [];
+    for (let call = 0; call < 5; call++) {
+      for await (const { event } of client.generate(request, { timeoutMs: 10_000 })) {
+        seen.push(event.case === "delta" ? event.value.text : JSON.stringify(event.value));
+      }
+    }
+    channel.close();
+    expect(seen.join()).not.toMatch(/ERRORMARKER|SECRETKEY/);
+    expect(await service.stop()).toEqual({ code: 0, signal: null });
+    const output = service.output();
+    expect(output).toContain("a call to a provider failed");
+    if (level === "debug") expect(output).toContain("context_length_exceeded");
+    else expect(output).not.toContain("context_length_exceeded");
+    expect(output).not.toMatch(/MARKER|SECRETKEY|token-of-the-tests/);
+  });
+});
+
+describe("a start that cannot succeed", () => {
+  test.each([
+    [
+      "a file that is not there",
+      async () => ({ LLM_CONFIG: "/nowhere/llm.yaml" }),
+      /LLM_CONFIG cannot be read \(ENOENT\)/,
+    ],
+    [
+      "a file with mistakes",
+      async () => {
+        const path = join(folder, "bad.yaml");
+        writeFileSync(path, "providers: { groq: { preset: groq } }\ndefault_model: nobody:x\n");
+        return { LLM_CONFIG: path };
+      },
+      /GROQ_API_KEY is not set; the default model nobody:x/,
+    ],
+    ["a default model nobody has", async () => ({ DEFAULT_MODEL: "openai:x" }), /openai:x is not one of a configured/],
+    ["no token", async () => ({ INTERNAL_TOKEN: "" }), /INTERNAL_TOKEN is not set/],
+  ])("%s: says what is wrong and exits 1", async (_, wrong, message) => {
+    const service = await run("main.ts", { ...(await environment()), ...(await wrong()) });
+    expect((await service.exited).code).toBe(1);
+    expect(service.output()).toMatch(message);
+  });
+});

@@ -1,0 +1,156 @@
+import { create } from "@bufbuild/protobuf";
+import { type Passage, PassageSchema } from "@parley/rpc/llm";
+import { describe, expect, test } from "vitest";
+import { answer } from "./answer.ts";
+
+const passage = (source: string, heading: string, text: string): Passage =>
+  create(PassageSchema, { source, heading, text });
+
+const SHOP = [
+  passage(
+    "returns.md",
+    "Orders > Refunds",
+    "You can return an item within 30 days of delivery. We pay the money back to the card you used.\n\nPostage is not refunded.",
+  ),
+  passage(
+    "delivery.md",
+    "Orders > Delivery",
+    "We deliver within three working days.\nOrders over 50 euros are delivered free of charge. To islands it takes a week.",
+  ),
+  passage(
+    "plans.md",
+    "Plans",
+    "There are three plans:\n- Free: 100 messages a month\n- Pro: 5,000 messages\n- Scale: 25,000 messages",
+  ),
+  passage("opening-hours.txt", "", "Our shop in Lisbon is open from 9 to 18, Monday to Saturday."),
+];
+
+const UNKNOWN = /^Sorry, I don't know\./;
+
+describe("answer", () => {
+  test.each([
+    [
+      "How long do I have to return something?",
+      /^From returns\.md › Orders › Refunds: “You can return an item within 30 days/,
+    ],
+    ["do you refund postage", /“.*Postage is not refunded\.”/],
+    ["How fast is delivery to islands?", /^From delivery\.md › Orders › Delivery: “.*To islands it takes a week\.”/],
+    ["when is the shop open?", /^From opening-hours\.txt: “Our shop in Lisbon is open from 9 to 18/],
+    ["Which plans are there?", /^From plans\.md › Plans: “There are three plans: Free: 100 messages a month/],
+    ["how many messages on the Scale plan", /Scale: 25,000 messages/],
+    ["delivry to an island", /^From delivery\.md/],
+    ["REFUNDS!!", /^From returns\.md/],
+  ])("answers %j with the sentence that says it, and its source", (message, expected) => {
+    expect(answer(message, SHOP)).toMatch(expected);
+  });
+
+  test.each([
+    "What is the capital of France?",
+    "Who won the world cup in 1998?",
+    "Can you write me a poem about the sea?",
+    "Does it run on Windows 95?",
+    "what is your CEO's salary",
+    "???",
+    "is it the",
+    "",
+  ])("says that it does not know %j", (message) => {
+    expect(answer(message, SHOP)).toMatch(UNKNOWN);
+  });
+
+  test("without knowledge it does not know", () => {
+    expect(answer("How long do I have to return something?", [])).toMatch(UNKNOWN);
+  });
+
+  test.each(["Hi", "hello!", "Good morning", "hey there", "Hallo", "¡Hola!"])("greets back: %s", (message) => {
+    expect(answer(message, SHOP)).toMatch(/^Hello! Ask me a question/);
+  });
+
+  test.each(["thanks", "Thank you very much!", "ok thanks", "Vielen Dank", "merci"])(
+    "is polite about %s",
+    (message) => {
+      expect(answer(message, SHOP)).toMatch(/^You're welcome!/);
+    },
+  );
+
+  test("a greeting with a question is a question", () => {
+    expect(answer("Hi, when is the shop open?", SHOP)).toMatch(/^From opening-hours\.txt/);
+  });
+
+  test("answers in the language of its passages", () => {
+    const german = [
+      passage(
+        "versand.md",
+        "Versand",
+        "Wir liefern innerhalb von drei Tagen. Die Lieferung auf Inseln dauert eine Woche.",
+      ),
+      passage("rueckgabe.md", "Rückgabe", "Sie können die Ware innerhalb von 30 Tagen zurückgeben."),
+    ];
+    expect(answer("Wie lange dauern Lieferungen auf eine Insel?", german)).toMatch(
+      /^From versand\.md › Versand: “.*Inseln dauert eine Woche/,
+    );
+    expect(answer("Wer ist der Bürgermeister von Wien?", german)).toMatch(UNKNOWN);
+  });
+
+  test("quotes a second source only when it says nearly as much", () => {
+    const two = [
+      passage(
+        "a.md",
+        "",
+        "Invoices are sent by mail on the first of the month, to the address of the account's owner.",
+      ),
+      passage(
+        "b.md",
+        "",
+        "You find all invoices of the last ten years in your account, under Billing, as documents to print.",
+      ),
+      passage(
+        "c.md",
+        "",
+        "The weather in Lisbon is fine all year, and the account of it in the papers is always the same.",
+      ),
+    ];
+    const quotes = answer("Where are my invoices?", two).split("\n\n");
+    expect(quotes.map((quote) => quote.slice(5, 9))).toEqual(["a.md", "b.md"]);
+  });
+
+  test("the same question gets the same answer", () => {
+    const answers = Array.from({ length: 5 }, () => answer("How are orders delivered and refunded?", SHOP));
+    expect(new Set(answers).size).toBe(1);
+  });
+
+  test("a quotation is never longer than a visitor would read", () => {
+    const long = [passage("long.md", "", `Refunds are ${"very ".repeat(1_000)}slow.`)];
+    expect(answer("refunds", long).length).toBeLessThan(800);
+  });
+
+  test("the longest message over many long passages takes no time worth noting", () => {
+    const words = (seed: number, count: number) =>
+      Array.from({ length: count }, (_, index) => `w${(seed * 7_919 + index * 104_729) % 99_991}x`).join(" ");
+    const many = Array.from({ length: 20 }, (_, index) =>
+      passage(`${index}.md`, "", `${words(index, 60)}. `.repeat(10)),
+    );
+    const started = performance.now();
+    answer(words(99, 500), many);
+    expect(performance.now() - started).toBeLessThan(500);
+  });
+});
+
+test("what something is, is answered by the sentence that begins with it", () => {
+  const passages = [
+    {
+      id: 1n,
+      source: "notes.md",
+      heading: "",
+      text: "The price list names Zephyr twice. Ask about Zephyr at the desk.",
+    },
+    {
+      id: 2n,
+      source: "readme.md",
+      heading: "Zephyr",
+      text: "Zephyr is a wind meter for small boats. It needs no battery.",
+    },
+  ].map((passage) => create(PassageSchema, passage));
+  expect(answer("What is Zephyr?", passages)).toMatch(
+    /^From readme\.md › Zephyr: “Zephyr is a wind meter for small boats\./,
+  );
+});

@@ -1,0 +1,25 @@
+import type { Passage } from "@parley/rpc/llm";
+import { replyToGreeting } from "./greeting.ts";
+import { bestQuotes, type Quote } from "./quotes.ts";
+
+const DO_NOT_KNOW =
+  "Sorry, I don't know. I can only answer from the documents I was given, and I found nothing about that in them.";
+const MAX_QUOTE_CHARACTERS = 700;
+
+/** Answers a message from passages: sentences of theirs, each with its source, or a plain word that they do not hold the answer. */
+export function answer(message: string, passages: readonly Passage[]): string {
+  const greeting = replyToGreeting(message);
+  if (greeting !== undefined) return greeting;
+  const quotes = bestQuotes(message, passages);
+  return quotes.length === 0 ? DO_NOT_KNOW : quotes.map(render).join("\n\n");
+}
+
+function render({ passage, text }: Quote): string {
+  const place = [passage.source, ...passage.heading.split(" > ")].filter((part) => part !== "").join(" › ");
+  return `From ${place}: “${shorten(text)}”`;
+}
+
+function shorten(text: string): string {
+  if (text.length <= MAX_QUOTE_CHARACTERS) return text;
+  return `${text.slice(0, MAX_QUOTE_CHARACTERS).replace(/\s+\S*$/, "")} …`;
+}

@@ -1,0 +1,25 @@
+import { wordsOf } from "./terms.ts";
+
+const GREETINGS = new Set(
+  "hi hello hey hiya howdy greetings good morning afternoon evening day there hallo hola bonjour salut ciao moin servus guten tag morgen abend buenos dias hej olá".split(
+    " ",
+  ),
+);
+const THANKS = new Set(
+  "thanks thank you thx ty cheers much very so many a lot great ok okay cool perfect danke vielen dank merci gracias grazie obrigado tak tack".split(
+    " ",
+  ),
+);
+const THANKING = new Set("thanks thank thx ty cheers danke dank merci gracias grazie obrigado tak tack".split(" "));
+const MAX_WORDS = 5;
+
+const WELCOME = "Hello! Ask me a question, and I will look for the answer in the documents I was given.";
+const MY_PLEASURE = "You're welcome! If there is anything else you would like to know, just ask.";
+
+/** What to say to a message that only greets or thanks; undefined for any other. */
+export function replyToGreeting(message: string): string | undefined {
+  const words = wordsOf(message);
+  if (words.length === 0 || words.length > MAX_WORDS) return undefined;
+  if (words.some((word) => THANKING.has(word)) && words.every((word) => THANKS.has(word))) return MY_PLEASURE;
+  return words.every((word) => GREETINGS.has(word)) ? WELCOME : undefined;
+}

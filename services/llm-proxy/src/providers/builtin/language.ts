@@ -1,0 +1,64 @@
+import { stemmer as danish } from "@orama/stemmers/danish";
+import { stemmer as dutch } from "@orama/stemmers/dutch";
+import { stemmer as english } from "@orama/stemmers/english";
+import { stemmer as finnish } from "@orama/stemmers/finnish";
+import { stemmer as french } from "@orama/stemmers/french";
+import { stemmer as german } from "@orama/stemmers/german";
+import { stemmer as italian } from "@orama/stemmers/italian";
+import { stemmer as norwegian } from "@orama/stemmers/norwegian";
+import { stemmer as portuguese } from "@orama/stemmers/portuguese";
+import { stemmer as russian } from "@orama/stemmers/russian";
+import { stemmer as spanish } from "@orama/stemmers/spanish";
+import { stemmer as swedish } from "@orama/stemmers/swedish";
+import { stopwords as danishStops } from "@orama/stopwords/danish";
+import { stopwords as dutchStops } from "@orama/stopwords/dutch";
+import { stopwords as englishStops } from "@orama/stopwords/english";
+import { stopwords as finnishStops } from "@orama/stopwords/finnish";
+import { stopwords as frenchStops } from "@orama/stopwords/french";
+import { stopwords as germanStops } from "@orama/stopwords/german";
+import { stopwords as italianStops } from "@orama/stopwords/italian";
+import { stopwords as norwegianStops } from "@orama/stopwords/norwegian";
+import { stopwords as portugueseStops } from "@orama/stopwords/portuguese";
+import { stopwords as russianStops } from "@orama/stopwords/russian";
+import { stopwords as spanishStops } from "@orama/stopwords/spanish";
+import { stopwords as swedishStops } from "@orama/stopwords/swedish";
+
+/** What is needed to compare words of a language. */
+export type Language = { stops: ReadonlySet<string>; stem: (word: string) => string };
+
+function language(stem: Language["stem"], stops: readonly string[], asking = ""): Language {
+  return { stem, stops: new Set([...stops, ...asking.split(" ")]) };
+}
+
+// Words that ask rather than say what about; the lists of stop words have few of them.
+const ASKING = {
+  english:
+    "a tell explain describe please know want need show give mean say find use using get got let like long many much far often fast soon something anything everything someone anyone thing things way possible",
+  german: "lange viel viele oft schnell bitte gibt geben sagen erklären zeigen wissen möchte brauche etwas jemand",
+  french:
+    "combien comment pourquoi quand quel quelle quels quelles dire expliquer montrer savoir voudrais besoin chose",
+  spanish:
+    "cuánto cuánta cuántos cuántas cómo cuándo dónde cuál cuáles decir explicar mostrar saber quiero necesito algo",
+};
+
+// The first wins a tie, so a text without any of the words counts as English.
+const LANGUAGES: readonly Language[] = [
+  language(english, englishStops, ASKING.english),
+  language(german, germanStops, ASKING.german),
+  language(french, frenchStops, ASKING.french),
+  language(spanish, spanishStops, ASKING.spanish),
+  language(italian, italianStops),
+  language(portuguese, portugueseStops),
+  language(dutch, dutchStops),
+  language(danish, danishStops),
+  language(swedish, swedishStops),
+  language(norwegian, norwegianStops),
+  language(finnish, finnishStops),
+  language(russian, russianStops),
+];
+
+/** The language most of whose stop words stand in `words` (lower case). */
+export function detectLanguage(words: readonly string[]): Language {
+  const scores = LANGUAGES.map((each) => words.filter((word) => each.stops.has(word)).length);
+  return LANGUAGES[scores.indexOf(Math.max(...scores))] ?? language((word) => word, []);
+}

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { detectLanguage } from "./language.ts";
+import { isMisspelling, termsOf, wordsOf } from "./terms.ts";
+
+const terms = (text: string) => [...termsOf(text, detectLanguage(wordsOf(text)))];
+
+test("forms of a word are one term, and words that say nothing are none", () => {
+  expect(terms("How do I install it? The installation, installing, installed.")).toEqual(["instal"]);
+  expect(terms("What is the price of the plans?")).toEqual(terms("the plan and its prices").reverse());
+  expect(terms("the shop's refunds")).toEqual(terms("of shops, a refund"));
+});
+
+test("the language is told by its own small words", () => {
+  expect(terms("Wie kann ich die Bestellungen stornieren?")).toEqual(terms("die Bestellung nicht stornieren"));
+  expect(terms("Comment puis-je annuler mes commandes ?")).toContain("command");
+  expect(terms("¿Cómo puedo cancelar los pedidos?")).toContain("ped");
+});
+
+test("case, width and accents do not matter", () => {
+  expect(terms("ＣＡＦÉ Crème")).toEqual(terms("café creme"));
+});
+
+test("a letter more, less, wrong or swapped is a misspelling of a word of five letters or more", () => {
+  for (const other of ["refnud", "refun", "refundd", "rafund", "efund", "rwfund"]) {
+    expect(isMisspelling("refund", other)).toBe(true);
+    expect(isMisspelling(other, "refund")).toBe(true);
+  }
+  for (const [one, other] of [
+    ["refund", "rebind"],
+    ["refund", "refunded"],
+    ["cat", "car"],
+    ["plan", "plank2"],
+    ["refund", "nudref"],
+    ["order", "rodre"],
+  ] as const) {
+    expect(isMisspelling(one, other)).toBe(false);
+  }
+});

@@ -1,0 +1,37 @@
+import type { Language } from "./language.ts";
+
+const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
+
+/** The words of a text in lower case, in order. */
+export function wordsOf(text: string): string[] {
+  const words: string[] = [];
+  for (const { segment, isWordLike } of segmenter.segment(text.normalize("NFKC").replaceAll("’", "'"))) {
+    if (isWordLike) words.push(segment.toLowerCase());
+  }
+  return words;
+}
+
+/** What a text is about: the stems of its words without the stop words and accents, each once, in order. */
+export function termsOf(text: string, language: Language): Set<string> {
+  const words = wordsOf(text).filter((word) => !language.stops.has(word));
+  return new Set(words.map((word) => withoutAccents(language.stem(word.replace(/'s?$/, "")))));
+}
+
+function withoutAccents(word: string): string {
+  return word.normalize("NFD").replace(/\p{M}/gu, "");
+}
+
+const MIN_MISSPELT_LENGTH = 5;
+
+/** Whether one is the other with one letter added, missing, wrong, or swapped with the next. Short words never are. */
+export function isMisspelling(one: string, other: string): boolean {
+  const [short, long] = one.length <= other.length ? [one, other] : [other, one];
+  if (short.length < MIN_MISSPELT_LENGTH - 1 || long.length < MIN_MISSPELT_LENGTH) return false;
+  if (long.length - short.length > 1) return false;
+  let at = 0;
+  while (at < short.length && short[at] === long[at]) at++;
+  const rest = short.slice(at);
+  if (short.length < long.length) return rest === long.slice(at + 1);
+  const swapped = short[at] === long[at + 1] && short[at + 1] === long[at];
+  return rest.slice(1) === long.slice(at + 1) || (swapped && rest.slice(2) === long.slice(at + 2));
+}

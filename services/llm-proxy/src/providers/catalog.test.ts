@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { parseSettings } from "../settings/parse.ts";
+import { Catalog } from "./catalog.ts";
+
+const settings = (text: string) => parseSettings(text, { defaultModel: undefined, readKey: () => "k" });
+const FILE = `
+  default_model: route:main
+  providers: { one: { base_url: http://127.0.0.1:1/v1 }, two: { base_url: http://127.0.0.1:2/v1 } }
+  routes: { main: ["one:a", "two:b:c", "builtin:extractive"] }
+`;
+const catalogOf = (text: string) => new Catalog(settings(text), () => 0);
+const models = (catalog: Catalog, asked: string) => catalog.candidates(asked)?.map(({ model, name }) => [model, name]);
+
+test("a model leads to itself, a route to its models in order, nothing to the default", () => {
+  const catalog = catalogOf(FILE);
+  const route = [
+    ["one:a", "a"],
+    ["two:b:c", "b:c"],
+    ["builtin:extractive", "extractive"],
+  ];
+  expect(models(catalog, "two:any")).toEqual([["two:any", "any"]]);
+  expect(models(catalog, "route:main")).toEqual(route);
+  expect(models(catalog, "")).toEqual(route);
+});
+
+test("a name that leads nowhere has no candidates", () => {
+  const catalog = catalogOf(FILE);
+  for (const asked of ["three:x", "route:other", "route:constructor", "builtin:x", "one", "one:", "__proto__:x"]) {
+    expect(catalog.candidates(asked)).toBeUndefined();
+  }
+});
+
+test("new settings keep what guards a provider that did not change, and replace one that did", async () => {
+  const catalog = catalogOf(FILE);
+  const [one, two] = catalog.providers;
+  catalog.apply(settings(FILE.replace("127.0.0.1:2", "127.0.0.1:3")));
+  expect(catalog.providers[0]).toBe(one);
+  expect(catalog.providers[1]).not.toBe(two);
+  expect(catalog.providers[1]?.settings).toMatchObject({ name: "two", baseUrl: "http://127.0.0.1:3/v1" });
+  catalog.apply(settings("providers: {}"));
+  expect(catalog.candidates("one:a")).toBeUndefined();
+  expect(catalog.providers.map(({ settings: { name } }) => name)).toEqual(["builtin"]);
+  await catalog.close();
+});

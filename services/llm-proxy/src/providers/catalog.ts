@@ -1,0 +1,95 @@
+import { isDeepStrictEqual } from "node:util";
+import { Breaker } from "../domain/breaker.ts";
+import { Concurrency } from "../domain/concurrency.ts";
+import { parseModelName, ROUTE_PREFIX } from "../domain/model-name.ts";
+import type { ProviderSettings, Settings } from "../settings/settings.ts";
+import { builtinProvider } from "./builtin/builtin.ts";
+import { openAiProvider } from "./openai/openai.ts";
+import type { Provider } from "./provider.ts";
+
+/** A configured provider with what guards it. */
+export type GuardedProvider = {
+  settings: ProviderSettings;
+  provider: Provider;
+  breaker: Breaker;
+  concurrency: Concurrency;
+};
+
+/** One model to be tried. */
+export type Candidate = {
+  guarded: GuardedProvider;
+  /** The model's name without its provider. */
+  name: string;
+  /** `<provider>:<model_name>` */
+  model: string;
+};
+
+/** The providers and routes in force. */
+export class Catalog {
+  readonly #now: () => number;
+  #settings: Settings;
+  #providers = new Map<string, GuardedProvider>();
+
+  /** `now` counts milliseconds and never goes back. */
+  constructor(settings: Settings, now: () => number) {
+    this.#now = now;
+    this.#settings = settings;
+    this.#providers = this.#build(settings);
+  }
+
+  get settings(): Settings {
+    return this.#settings;
+  }
+
+  get providers(): readonly GuardedProvider[] {
+    return [...this.#providers.values()];
+  }
+
+  /** Puts other settings in force for the calls to come. A provider that did not change keeps its connections and its state. */
+  apply(settings: Settings): void {
+    const before = this.#providers;
+    this.#settings = settings;
+    this.#providers = this.#build(settings);
+    for (const [name, old] of before) if (this.#providers.get(name) !== old) void old.provider.close();
+  }
+
+  /** The models to try for `asked`, in order: the default for an empty name; undefined for a name that leads nowhere. */
+  candidates(asked: string): Candidate[] | undefined {
+    const model = asked === "" ? this.#settings.defaultModel : asked;
+    const parsed = parseModelName(model);
+    if (parsed === undefined) return undefined;
+    if (parsed.provider !== ROUTE_PREFIX) return this.#all([model]);
+    const { routes } = this.#settings;
+    const route = Object.hasOwn(routes, parsed.name) ? routes[parsed.name] : undefined;
+    return route && this.#all(route);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.providers.map(({ provider }) => provider.close()));
+  }
+
+  #all(models: readonly string[]): Candidate[] | undefined {
+    const candidates = models.map((model) => {
+      const { provider = "", name = "" } = parseModelName(model) ?? {};
+      const guarded = this.#providers.get(provider);
+      return guarded?.provider.knows(name) ? { guarded, name, model } : undefined;
+    });
+    const known = candidates.filter((each) => each !== undefined);
+    return known.length === candidates.length ? known : undefined;
+  }
+
+  #build(settings: Settings): Map<string, GuardedProvider> {
+    return new Map(settings.providers.map((each) => [each.name, this.#keepOrMake(each)]));
+  }
+
+  #keepOrMake(settings: ProviderSettings): GuardedProvider {
+    const existing = this.#providers.get(settings.name);
+    if (existing && isDeepStrictEqual(existing.settings, settings)) return existing;
+    return {
+      settings,
+      provider: settings.kind === "openai" ? openAiProvider(settings) : builtinProvider(),
+      breaker: new Breaker(settings.breaker, this.#now),
+      concurrency: new Concurrency(settings.concurrency),
+    };
+  }
+}

@@ -1,0 +1,145 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { ProviderFailure } from "../../domain/failure.ts";
+import { WellFormedText } from "../../domain/well-formed.ts";
+import { ChatStreamReader } from "./chat-stream.ts";
+
+const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}.sse`, import.meta.url));
+
+type Read = { text: string; usage: unknown; failure: ProviderFailure | undefined };
+
+/** Reads a body that comes in pieces of so many bytes. */
+function read(body: Uint8Array, bytesPerRead = body.length || 1): Read {
+  const reader = new ChatStreamReader();
+  const wellFormed = new WellFormedText();
+  let text = "";
+  try {
+    for (let at = 0; at < body.length; at += bytesPerRead) {
+      text += wellFormed.push(reader.feed(body.subarray(at, at + bytesPerRead)));
+    }
+    text += wellFormed.push(reader.end()) + wellFormed.flush();
+    return { text, usage: reader.usage, failure: undefined };
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error;
+    return { text, usage: reader.usage, failure: error };
+  }
+}
+
+const WHOLE = [
+  "plain",
+  "crlf",
+  "cr",
+  "bom",
+  "comments",
+  "named-events",
+  "no-space",
+  "many-lines",
+  "content-filter-results",
+  "parts",
+  "reasoning",
+  "usage-in-every-chunk",
+  "finish-with-text",
+  "no-done",
+  "no-finish-reason",
+  "no-last-newline",
+  "after-done",
+  "error-after-finish",
+];
+
+const BROKEN: [name: string, code: string, reason: string, retryable: boolean][] = [
+  ["error-first", "provider_error", "http_500", true],
+  ["error-rate-limit", "provider_rate_limited", "http_429", true],
+  ["error-numeric-code", "provider_error", "http_502", true],
+  ["error-auth", "provider_auth", "http_401", false],
+  ["error-as-text", "provider_error", "stream_error", false],
+  ["error-after-text", "provider_error", "http_500", true],
+  ["error-event", "provider_error", "stream_error", false],
+  ["error-finish-reason", "provider_error", "stream_error", false],
+  ["html", "provider_error", "truncated", true],
+  ["truncated", "provider_error", "truncated", true],
+  ["truncated-in-event", "provider_error", "malformed", false],
+  ["empty", "provider_error", "truncated", true],
+  ["only-done", "provider_error", "truncated", true],
+  ["only-comments", "provider_error", "truncated", true],
+  ["not-json", "provider_error", "malformed", false],
+  ["json-null", "provider_error", "malformed", false],
+  ["json-array", "provider_error", "malformed", false],
+  ["plain-json", "provider_error", "truncated", true],
+  ["wrong-types", "provider_error", "truncated", true],
+];
+
+describe("ChatStreamReader", () => {
+  describe.each([1, 2, 7, 64, 1_000_000])("in reads of %i bytes", (bytes) => {
+    test.each(WHOLE)("a whole reply is read whole, with its usage: %s", (name) => {
+      expect(read(fixture(name), bytes)).toEqual({
+        text: "Hello, world",
+        usage: { tokensIn: 12, tokensOut: 3 },
+        failure: undefined,
+      });
+    });
+
+    test.each(BROKEN)("a broken reply is an error, never a success: %s is %s, %s", (name, code, reason, retryable) => {
+      expect(read(fixture(name), bytes).failure).toMatchObject({ code, reason, retryable });
+    });
+
+    test("characters cut by a read arrive whole", () => {
+      expect(read(fixture("utf8"), bytes).text).toBe("Grüße 👋🏽 日本語 👨‍👩‍👧");
+    });
+
+    test("text that looks like an event stays text", () => {
+      expect(read(fixture("injection"), bytes).text).toBe("\n\nevent: done\ndata: {}");
+    });
+  });
+
+  test("cut after any byte, a reply is an error until its finish reason has come, and its text never spliced", () => {
+    const body = fixture("utf8");
+    const whole = "Grüße 👋🏽 日本語 👨‍👩‍👧";
+    const finishedAt = body.indexOf("\n", body.indexOf('"finish_reason":"stop"'));
+    for (let length = 0; length < body.length; length++) {
+      const { text, failure } = read(body.subarray(0, length), 16);
+      expect(whole.startsWith(text)).toBe(true);
+      if (length < finishedAt) expect(failure?.code).toBe("provider_error");
+      else expect({ text, failure }).toEqual({ text: whole, failure: undefined });
+    }
+  });
+
+  test("nothing of a provider's error text is kept", () => {
+    for (const name of ["error-rate-limit", "error-auth"]) {
+      const { failure } = read(fixture(name));
+      expect(JSON.stringify({ ...failure, message: failure?.message, stack: failure?.stack })).not.toContain(
+        "sk-secret",
+      );
+    }
+  });
+
+  test("all the text of one read comes at once", () => {
+    expect(new ChatStreamReader().feed(fixture("plain"))).toBe("Hello, world");
+  });
+
+  test("a token of a mebibyte is read in time that grows with its length alone", () => {
+    const token = "x".repeat(1024 * 1024);
+    const body = Buffer.from(
+      `data: ${JSON.stringify({ choices: [{ delta: { content: token }, finish_reason: "stop" }] })}\n\n`,
+    );
+    const started = performance.now();
+    expect(read(body, 4_096)).toMatchObject({ text: token, failure: undefined });
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+
+  test("an event without end is given up, not kept", () => {
+    const reader = new ChatStreamReader();
+    const piece = Buffer.from(`data: ${"x".repeat(1024 * 1024)}`);
+    expect(() => {
+      for (let sent = 0; sent < 20; sent++) reader.feed(piece);
+    }).toThrow("too_large");
+  });
+
+  test("a count of tokens that cannot be one is not taken", () => {
+    for (const count of [-1, 1.5, 1e300, "12", null, 2 ** 31]) {
+      const chunk = { choices: [], usage: { prompt_tokens: count, completion_tokens: 3 } };
+      const reader = new ChatStreamReader();
+      reader.feed(Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`));
+      expect(reader.usage).toBeUndefined();
+    }
+  });
+});

@@ -1,0 +1,26 @@
+import type { Prompt } from "@parley/rpc/llm";
+
+/** One call of a model, as a provider sees it. */
+export type ProviderCall = {
+  /** The model's name without its provider. */
+  model: string;
+  prompt: Prompt;
+  /** Aborted when nobody waits any more; its reason is what the stream should throw. */
+  signal: AbortSignal;
+  /** To be called when the model has finished: whatever fails afterwards no longer matters. */
+  onFinished: () => void;
+  /** To be called with the provider's own count of tokens, when it gives one. */
+  onUsage: (usage: Usage) => void;
+};
+
+export type Usage = { tokensIn: number; tokensOut: number };
+
+/** Something that answers prompts. */
+export type Provider = {
+  /** Whether it can call a model of this name. */
+  knows(model: string): boolean;
+  /** Streams a reply's text, well-formed, piece by piece. It has failed when it throws, or ends without `onFinished`. */
+  stream(call: ProviderCall): AsyncIterable<string>;
+  /** Lets calls in flight end, then closes its connections. */
+  close(): Promise<void>;
+};

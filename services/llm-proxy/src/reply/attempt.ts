@@ -1,0 +1,69 @@
+import type { Prompt } from "@parley/rpc/llm";
+import type { BreakerVerdict } from "../domain/breaker.ts";
+import { ProviderFailure } from "../domain/failure.ts";
+import type { Candidate } from "../providers/catalog.ts";
+import type { CallRecord } from "./call-record.ts";
+import { Watchdog } from "./watchdog.ts";
+
+/** Far beyond any answer: a provider that does not stop must not fill our memory, nor a visitor's. */
+const MAX_REPLY_CHARACTERS = 4 * 1024 * 1024;
+
+/** Asks one model once, behind its provider's breaker, cap and timers. Throws ProviderFailure, or the signal's reason. */
+export async function* attempt(
+  { guarded, name }: Candidate,
+  prompt: Prompt,
+  record: CallRecord,
+  signal: AbortSignal,
+  now: () => number,
+): AsyncGenerator<string> {
+  const { settings, provider, breaker, concurrency } = guarded;
+  const queuedAtMs = now();
+  const release = await concurrency.acquire(record.workspaceId, signal);
+  record.queueMs += now() - queuedAtMs;
+  const settle = breaker.admit();
+  if (settle === undefined) {
+    release();
+    throw new ProviderFailure("provider_error", "breaker_open");
+  }
+  record.attempts++;
+  record.usage = undefined;
+  record.finished = false;
+  const watchdog = new Watchdog(settings.timeouts, signal);
+  let verdict: BreakerVerdict = "neutral";
+  try {
+    const texts = provider.stream({
+      model: name,
+      prompt,
+      signal: watchdog.signal,
+      onFinished: () => {
+        if (!record.finished) watchdog.finish();
+        record.finished = true;
+      },
+      onUsage: (usage) => {
+        record.usage = usage;
+      },
+    });
+    for await (const text of texts) {
+      record.firstTokenAtMs ??= now();
+      record.text += text;
+      if (record.text.length > MAX_REPLY_CHARACTERS) throw new ProviderFailure("provider_error", "too_large");
+      watchdog.pause();
+      yield text;
+      watchdog.resume();
+    }
+    if (!record.finished) throw new ProviderFailure("provider_error", "truncated", { fault: true });
+    verdict = "ok";
+  } catch (error) {
+    signal.throwIfAborted();
+    const cause: unknown = watchdog.signal.aborted ? watchdog.signal.reason : error;
+    // A provider that got as far as text is there, whatever became of the rest.
+    const isDown = record.firstTokenAtMs === undefined && cause instanceof ProviderFailure && cause.fault;
+    verdict = isDown && !record.finished ? "fault" : "ok";
+    // A finished reply is whole, whatever befalls its count of tokens or the end of its connection.
+    if (!record.finished) throw cause;
+  } finally {
+    watchdog.stop();
+    settle(verdict);
+    release();
+  }
+}

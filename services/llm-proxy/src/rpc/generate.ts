@@ -1,0 +1,95 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { CallContext } from "@parley/rpc";
+import { type GenerateRequest, type GenerateResponseSchema, GenerateStatus } from "@parley/rpc/llm";
+import { failpoint, invalid, isUuid, isWorkspaceId } from "@parley/service-kit";
+import { costOf } from "../domain/cost.ts";
+import { parseModelName } from "../domain/model-name.ts";
+import { pieces } from "../domain/pieces.ts";
+import type { Ledger } from "../ledger.ts";
+import type { Metrics } from "../metrics.ts";
+import { beginCall, type CallRecord, type Outcome } from "../reply/call-record.ts";
+import { type Metering, meter } from "../reply/meter.ts";
+import type { Responder } from "../reply/responder.ts";
+import type { CallRow } from "../store/calls.ts";
+import { readPrompt } from "./prompt.ts";
+
+export type GenerateDeps = {
+  responder: Responder;
+  ledger: Ledger;
+  tokens: Metrics["tokens"];
+  /** Milliseconds of a clock that never goes back. */
+  now: () => number;
+  /** Milliseconds since 1970. */
+  wallClock: () => number;
+  newId: () => string;
+};
+
+const STATUS: Record<Outcome, GenerateStatus> = {
+  complete: GenerateStatus.COMPLETE,
+  provider_auth: GenerateStatus.PROVIDER_AUTH,
+  provider_rate_limited: GenerateStatus.PROVIDER_RATE_LIMITED,
+  provider_timeout: GenerateStatus.PROVIDER_TIMEOUT,
+  provider_error: GenerateStatus.PROVIDER_ERROR,
+  model_unknown: GenerateStatus.MODEL_UNKNOWN,
+  // Nobody is left to read it.
+  cancelled: GenerateStatus.PROVIDER_ERROR,
+};
+
+/**
+ * Streams a reply: deltas in order, then exactly one end, whatever happens to the provider. Throws invalid_argument or invalid_prompt
+ * before anything is sent. Every call leaves a row in the ledger, also one whose caller went away.
+ */
+export async function* handleGenerate(
+  deps: GenerateDeps,
+  request: GenerateRequest,
+  context: Pick<CallContext, "signal">,
+): AsyncGenerator<MessageInitShape<typeof GenerateResponseSchema>> {
+  const { workspaceId, turnId, model: asked } = request;
+  if (!isWorkspaceId(workspaceId)) throw invalid("workspace_id is not that of a workspace");
+  if (!isUuid(turnId)) throw invalid("turn_id is not a UUID");
+  const prompt = readPrompt(request.prompt);
+  const record = beginCall({ workspaceId, turnId, asked, startedAtMs: deps.now() });
+  const startedAt = new Date(deps.wallClock());
+  let metering: Metering | undefined;
+  try {
+    for await (const text of deps.responder.respond(record, prompt, context.signal)) {
+      for (const piece of pieces(text)) yield { event: { case: "delta", value: { text: piece } } };
+      failpoint("llm.token");
+    }
+    const { outcome = "cancelled", attempts } = record;
+    metering = meter(record, prompt);
+    const { tokensIn, tokensOut, estimated } = metering;
+    const model = attempts > 0 ? record.model : "";
+    const end = { status: STATUS[outcome], model, tokensIn, tokensOut, tokensEstimated: estimated, attempts };
+    yield { event: { case: "end", value: end } };
+  } finally {
+    metering ??= meter(record, prompt);
+    const provider = record.provider || "none";
+    deps.tokens.inc({ provider, direction: "in" }, metering.tokensIn);
+    deps.tokens.inc({ provider, direction: "out" }, metering.tokensOut);
+    deps.ledger.add(toRow(record, metering, deps.newId(), startedAt));
+  }
+}
+
+function toRow(record: CallRecord, metering: Metering, callId: string, createdAt: Date): CallRow {
+  const { startedAtMs, firstTokenAtMs, endedAtMs = startedAtMs } = record;
+  return {
+    workspaceId: record.workspaceId,
+    callId,
+    turnId: record.turnId,
+    provider: record.provider,
+    model: record.model,
+    // What is no model's name may be anything, and is not kept.
+    asked: parseModelName(record.asked) === undefined ? "" : record.asked,
+    ...metering,
+    queueMs: Math.round(record.queueMs),
+    firstTokenMs: firstTokenAtMs === undefined ? 0 : Math.round(firstTokenAtMs - startedAtMs),
+    latencyMs: Math.round(endedAtMs - startedAtMs),
+    attempts: record.attempts,
+    failovers: record.failovers,
+    outcome: record.outcome ?? "cancelled",
+    reason: record.reason,
+    cost: costOf(record.price, metering.tokensIn, metering.tokensOut),
+    createdAt,
+  };
+}

@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import { implementService } from "@parley/rpc";
+import { CallLedgerAdminService, LlmService, ProviderAdminService } from "@parley/rpc/llm";
+import {
+  createGrpcServer,
+  createRegistry,
+  guardCalls,
+  type Lifecycle,
+  type Logger,
+  openDatabase,
+  rpcServerHistogram,
+  startOpsServer,
+} from "@parley/service-kit";
+import { callLedgerAdmin } from "./admin/calls.ts";
+import { providerAdmin } from "./admin/providers.ts";
+import type { Config } from "./config.ts";
+import { Ledger } from "./ledger.ts";
+import { createMetrics } from "./metrics.ts";
+import { Catalog } from "./providers/catalog.ts";
+import { ActiveCalls } from "./reply/active-calls.ts";
+import { Responder } from "./reply/responder.ts";
+import { type GenerateDeps, handleGenerate } from "./rpc/generate.ts";
+import { loadSettings, watchSettings } from "./settings/load.ts";
+
+/** Starts the llm-proxy: its data plane on the gRPC port, its admin services on the ops port. */
+export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
+  const now = () => performance.now();
+  const registry = createRegistry("llm-proxy");
+  const catalog = new Catalog(loadSettings(config), now);
+  lifecycle.onClose("providers", () => catalog.close());
+
+  const database = openDatabase(
+    { url: config.databaseUrl, applicationName: "parley-llm-proxy", maxConnections: config.databasePool },
+    log,
+  );
+  lifecycle.onClose("database", () => database.end());
+
+  const metrics = createMetrics(registry, () => catalog.providers);
+  watchSettings(config, catalog, metrics.configReloads, log, lifecycle);
+  const ledger = new Ledger(database, metrics, log, lifecycle);
+  const activeCalls = new ActiveCalls((count) => metrics.active.set(count));
+  const responder = new Responder({ catalog, activeCalls, metrics, log, now, random: Math.random });
+
+  let serving = false;
+  await startOpsServer(
+    {
+      host: config.host,
+      port: config.opsPort,
+      adminToken: config.adminToken,
+      registry,
+      // Replies do not need the database, so neither does readiness.
+      ready: () => serving,
+      admin: (router) => {
+        router.service(ProviderAdminService, providerAdmin({ catalog, responder, now }));
+        router.service(CallLedgerAdminService, callLedgerAdmin(database));
+      },
+    },
+    log,
+    lifecycle,
+  );
+
+  const grpc = createGrpcServer(
+    { host: config.host, port: config.grpcPort, drainMs: config.drainMs, tlsDir: config.grpcTlsDir },
+    lifecycle,
+  );
+  const deps: GenerateDeps = {
+    responder,
+    ledger,
+    tokens: metrics.tokens,
+    now,
+    wallClock: Date.now,
+    newId: randomUUID,
+  };
+  implementService(
+    grpc.server,
+    LlmService,
+    { generate: (request, context) => handleGenerate(deps, request, context) },
+    guardCalls(config.internalToken, rpcServerHistogram(registry), log),
+  );
+  await grpc.listen();
+  serving = true;
+  // Closed before the gRPC server, which then waits for the calls: those that would outlast its wait are ended in time to say so.
+  lifecycle.onClose("calls in flight", () => {
+    serving = false;
+    setTimeout(() => activeCalls.endAll(), config.drainMs - Math.min(1_000, config.drainMs / 4)).unref();
+  });
+}

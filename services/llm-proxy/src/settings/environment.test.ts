@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import { readConfig } from "../config.ts";
+import { loadSettings } from "./load.ts";
+
+const required = { DATABASE_URL: "postgres://parley_llm@127.0.0.1/parley", INTERNAL_TOKEN: "i", ADMIN_TOKEN: "a" };
+
+/** What the service makes of an environment, from the variables on. */
+function settingsOf(environment: Record<string, string>) {
+  const { providers, defaultModel } = loadSettings(readConfig({ ...required, ...environment }));
+  return {
+    defaultModel,
+    providers: Object.fromEntries(
+      providers.map((each) => [each.name, each.kind === "openai" ? `${each.baseUrl} ${each.apiKey ?? "no key"}` : ""]),
+    ),
+  };
+}
+
+describe("without a file", () => {
+  test("nothing configured is the built-in model; an empty value counts as nothing", () => {
+    const builtinAlone = { defaultModel: "builtin:extractive", providers: { builtin: "" } };
+    expect(settingsOf({})).toEqual(builtinAlone);
+    expect(settingsOf({ OPENAI_API_KEY: "", OPENAI_BASE_URL: "", OLLAMA_HOST: "", DEFAULT_MODEL: "" })).toEqual(
+      builtinAlone,
+    );
+  });
+
+  test("a key or a base URL makes openai the default", () => {
+    expect(settingsOf({ OPENAI_API_KEY: "sk-1" })).toEqual({
+      defaultModel: "openai:gpt-4o-mini",
+      providers: { openai: "https://api.openai.com/v1 sk-1", builtin: "" },
+    });
+    expect(settingsOf({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1" })).toMatchObject({
+      defaultModel: "openai:gpt-4o-mini",
+      providers: { openai: "http://127.0.0.1:9/v1 no key" },
+    });
+  });
+
+  test.each([
+    ["127.0.0.1", "http://127.0.0.1:11434/v1"],
+    ["0.0.0.0:11500", "http://127.0.0.1:11500/v1"],
+    ["gpu.internal:8000", "http://gpu.internal:8000/v1"],
+    ["https://ollama.example.com", "https://ollama.example.com/v1"],
+    ["http://gpu:11434/", "http://gpu:11434/v1"],
+  ])("OLLAMA_HOST %s adds ollama at %s and changes no default", (host, url) => {
+    expect(settingsOf({ OLLAMA_HOST: host })).toEqual({
+      defaultModel: "builtin:extractive",
+      providers: { ollama: `${url} no key`, builtin: "" },
+    });
+  });
+
+  test("DEFAULT_MODEL decides, and must be one that can be called", () => {
+    expect(settingsOf({ OLLAMA_HOST: "gpu", DEFAULT_MODEL: "ollama:llama3.2:3b" }).defaultModel).toBe(
+      "ollama:llama3.2:3b",
+    );
+    expect(() => settingsOf({ DEFAULT_MODEL: "openai:gpt-4o" })).toThrow("openai:gpt-4o is not one of a configured");
+    expect(() => settingsOf({ DEFAULT_MODEL: "gpt-4o" })).toThrow("gpt-4o is not one of a configured");
+  });
+
+  test("an OLLAMA_HOST that is no address is refused by name", () => {
+    expect(() => settingsOf({ OLLAMA_HOST: "http://" })).toThrow("OLLAMA_HOST");
+  });
+});
+
+test("a file that cannot be read is refused by name", () => {
+  expect(() => settingsOf({ LLM_CONFIG: "/nowhere/llm.yaml" })).toThrow("LLM_CONFIG cannot be read (ENOENT)");
+});

@@ -1,0 +1,58 @@
+import { SettingsError } from "./error.ts";
+import { PRESETS } from "./presets.ts";
+import { BUILTIN_MODEL, builtinSettings, DEFAULTS, type OpenAiSettings, type Settings } from "./settings.ts";
+
+/** What the environment says of models when there is no file. */
+export type ModelEnvironment = {
+  openaiConfigured: boolean;
+  openaiBaseUrl: string | undefined;
+  ollamaHost: string | undefined;
+  defaultModel: string | undefined;
+  readKey: (name: string) => string | undefined;
+};
+
+const OPENAI_MODEL = "openai:gpt-4o-mini";
+
+/**
+ * Providers without a file: `openai` with OPENAI_API_KEY or OPENAI_BASE_URL, `ollama` with OLLAMA_HOST, `builtin` always. The default
+ * model is DEFAULT_MODEL, else one of openai's, else the built-in one.
+ */
+export function settingsFromEnvironment(environment: ModelEnvironment): Settings {
+  const { openaiConfigured, openaiBaseUrl, ollamaHost, defaultModel } = environment;
+  const fallbackModel = openaiConfigured ? OPENAI_MODEL : BUILTIN_MODEL;
+  const model = defaultModel ?? fallbackModel;
+  const providers = [];
+  if (openaiConfigured) {
+    const apiKey = environment.readKey(PRESETS.openai.apiKeyEnv);
+    providers.push(provider("openai", openaiBaseUrl ?? PRESETS.openai.baseUrl, apiKey, model));
+  }
+  if (ollamaHost !== undefined) providers.push(provider("ollama", ollamaUrl(ollamaHost), undefined, model));
+  return { providers: [...providers, builtinSettings()], routes: {}, defaultModel: model };
+}
+
+function provider(name: string, baseUrl: string, apiKey: string | undefined, defaultModel: string): OpenAiSettings {
+  const checkModel = defaultModel.startsWith(`${name}:`) ? defaultModel : "";
+  return {
+    kind: "openai",
+    name,
+    baseUrl,
+    apiKey,
+    headers: {},
+    includeUsage: true,
+    ...DEFAULTS,
+    prices: {},
+    checkModel,
+  };
+}
+
+/** OLLAMA_HOST as Ollama reads it (`host`, `host:port` or a URL), as the base URL of its OpenAI-compatible endpoint. */
+function ollamaUrl(host: string): string {
+  const hasScheme = host.includes("://");
+  const text = hasScheme ? host : `http://${host}`;
+  if (!URL.canParse(text)) throw new SettingsError(["OLLAMA_HOST must be a host, host:port or URL"]);
+  const url = new URL(text);
+  if (url.port === "" && !hasScheme) url.port = "11434";
+  // What a server listens on is no address to call.
+  if (url.hostname === "0.0.0.0") url.hostname = "127.0.0.1";
+  return new URL("/v1", url).href;
+}

@@ -1,0 +1,150 @@
+import { describe, expect, test } from "vitest";
+import schema from "../../llm-config.schema.json" with { type: "json" };
+import { SettingsError } from "./error.ts";
+import { parseSettings } from "./parse.ts";
+import { PRESETS } from "./presets.ts";
+import { DEFAULTS } from "./settings.ts";
+
+const keys: Record<string, string> = { OPENAI_API_KEY: "sk-1", GROQ_API_KEY: "gsk-2", MY_KEY: "k-3" };
+const options = { defaultModel: undefined, readKey: (name: string) => keys[name] };
+const parse = (text: string) => parseSettings(text, options);
+
+function problemsOf(text: string): readonly string[] {
+  try {
+    parse(text);
+    return [];
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    return error.problems;
+  }
+}
+
+describe("parseSettings", () => {
+  test("an empty file is the built-in provider alone", () => {
+    expect(parse("")).toMatchObject({
+      providers: [{ kind: "builtin", name: "builtin", checkModel: "builtin:extractive" }],
+      routes: {},
+      defaultModel: "builtin:extractive",
+    });
+  });
+
+  test("a preset brings the base URL, the key's variable and what the endpoint puts up with", () => {
+    const [openai, groq, local] = parse(`
+      providers:
+        openai: { preset: openai }
+        fast: { preset: groq, check_model: llama-3.3-70b-versatile }
+        local: { preset: ollama, base_url: "http://10.0.0.7:11434/v1" }
+    `).providers;
+    expect(openai).toMatchObject({ name: "openai", baseUrl: "https://api.openai.com/v1", apiKey: "sk-1", ...DEFAULTS });
+    expect(fast(groq)).toEqual(["https://api.groq.com/openai/v1", "gsk-2", "fast:llama-3.3-70b-versatile"]);
+    expect(local).toMatchObject({ baseUrl: "http://10.0.0.7:11434/v1", apiKey: undefined });
+  });
+
+  test("what the file says goes before preset and defaults, number by number", () => {
+    const [provider] = parse(`
+      providers:
+        mine:
+          base_url: https://llm.internal/v1
+          api_key_env: MY_KEY
+          headers: { X-Team: support }
+          include_usage: false
+          timeouts: { first_token_ms: 1000 }
+          retries: { max_attempts: 1 }
+          concurrency: { max_active: 2, max_queued: 0 }
+          breaker: { cooldown_ms: 50 }
+          prices: { small: { input: 0.1, output: 0.4 } }
+    `).providers;
+    expect(provider).toMatchObject({
+      kind: "openai",
+      baseUrl: "https://llm.internal/v1",
+      apiKey: "k-3",
+      headers: { "X-Team": "support" },
+      includeUsage: false,
+      timeouts: { ...DEFAULTS.timeouts, firstTokenMs: 1_000 },
+      retries: { ...DEFAULTS.retries, maxAttempts: 1 },
+      concurrency: { ...DEFAULTS.concurrency, maxActive: 2, maxQueued: 0 },
+      breaker: { ...DEFAULTS.breaker, cooldownMs: 50 },
+      prices: { small: { input: 0.1, output: 0.4 } },
+    });
+  });
+
+  test("a provider is checked with the first of its models that the default or a route names", () => {
+    const { providers } = parse(`
+      default_model: route:main
+      providers: { openai: { preset: openai }, fast: { preset: groq } }
+      routes: { main: ["fast:llama", "openai:gpt-4o"] }
+    `);
+    expect(providers.map((each) => each.checkModel)).toEqual(["openai:gpt-4o", "fast:llama", "builtin:extractive"]);
+  });
+
+  test("DEFAULT_MODEL decides only where the file does not", () => {
+    const withDefault = { ...options, defaultModel: "openai:gpt-4o" };
+    const providers = "providers: { openai: { preset: openai } }";
+    expect(parseSettings(providers, withDefault).defaultModel).toBe("openai:gpt-4o");
+    expect(parseSettings(`${providers}\ndefault_model: builtin:extractive`, withDefault).defaultModel).toBe(
+      "builtin:extractive",
+    );
+  });
+
+  test.each([
+    ["providers: [", /flow|end|expected/i],
+    ["provider: {}", /must NOT have additional properties: provider/],
+    ["providers: { openai: { preset: nobody } }", /providers\.openai\.preset must be equal to one of/],
+    ["providers: { openai: { preset: azure, api_key_env: MY_KEY } }", /providers\.openai needs a base_url/],
+    ["providers: { mine: { base_url: 'ftp://x' } }", /providers\.mine\.base_url/],
+    ["providers: { mine: { base_url: 'https://user:pass@x/v1' } }", /providers\.mine\.base_url/],
+    ["providers: { mine: { base_url: https://x/v1, api_key: sk-1 } }", /additional properties: api_key$/],
+    ["providers: { mine: { base_url: https://x/v1, api_key_env: NOT_SET } }", /variable NOT_SET is not set/],
+    ["providers: { mine: { base_url: https://x/v1, headers: { Authorization: b } } }", /headers/],
+    ["providers: { mine: { base_url: https://x/v1, timeouts: { connect_ms: 0 } } }", /connect_ms must be >= 1/],
+    ["providers: { builtin: { base_url: https://x/v1 } }", /providers/],
+    ["providers: { route: { base_url: https://x/v1 } }", /providers/],
+    ["default_model: openai:gpt-4o", /default model openai:gpt-4o is not one of/],
+    ["default_model: route:main", /default model route:main is not one of/],
+    ["default_model: builtin:other", /default model builtin:other is not one of/],
+    ["routes: { main: ['openai:gpt-4o'] }", /routes\.main names openai:gpt-4o/],
+    ["routes: { main: ['builtin:extractive'], again: ['route:main'] }", /routes\.again names route:main/],
+    ["routes: { main: [] }", /routes\.main must NOT have fewer than 1 items/],
+    ["- a list", /must be object/],
+  ])("refuses %s", (text, problem) => {
+    expect(problemsOf(text).join("\n")).toMatch(problem);
+  });
+
+  test("names everything that is wrong at once, and no key", () => {
+    const problems = problemsOf(`
+      default_model: nobody:x
+      providers:
+        one: { base_url: https://x/v1, api_key_env: NOT_SET }
+        two: { preset: azure }
+    `);
+    expect(problems).toHaveLength(4);
+    expect(problems.join()).not.toMatch(/sk-1|gsk-2|k-3/);
+  });
+
+  test("aliases that multiply are refused, not expanded", () => {
+    const bomb = ["a: &a [x, x, x, x, x, x, x, x, x]"];
+    for (let level = 1; level < 9; level++)
+      bomb.push(`${"abcdefghi"[level]}: &${"abcdefghi"[level]} [${Array(9).fill(`*${"abcdefghi"[level - 1]}`)}]`);
+    expect(problemsOf(bomb.join("\n")).join()).toMatch(/alias/i);
+  });
+});
+
+describe("the schema", () => {
+  test("tells the defaults that are in force", () => {
+    const { timeouts, retries, concurrency, breaker } = schema.$defs.provider.properties;
+    const defaultsOf = (part: { properties: Record<string, { default?: number }> }) =>
+      Object.values(part.properties).map((property) => property.default);
+    expect(defaultsOf(timeouts)).toEqual(Object.values(DEFAULTS.timeouts));
+    expect(defaultsOf(retries)).toEqual(Object.values(DEFAULTS.retries));
+    expect(defaultsOf(concurrency)).toEqual(Object.values(DEFAULTS.concurrency));
+    expect(defaultsOf(breaker)).toEqual(Object.values(DEFAULTS.breaker));
+  });
+
+  test("knows the presets there are", () => {
+    expect(schema.$defs.provider.properties.preset.enum).toEqual(Object.keys(PRESETS));
+  });
+});
+
+function fast(provider: ReturnType<typeof parse>["providers"][number] | undefined) {
+  return provider?.kind === "openai" ? [provider.baseUrl, provider.apiKey, provider.checkModel] : [];
+}

@@ -1,0 +1,64 @@
+import type { BreakerPolicy } from "../domain/breaker.ts";
+import type { ConcurrencyPolicy } from "../domain/concurrency.ts";
+import type { Price } from "../domain/cost.ts";
+import type { RetryPolicy } from "../domain/retry.ts";
+
+export type Timeouts = {
+  connectMs: number;
+  /** From the request to the first text. */
+  firstTokenMs: number;
+  /** Between two pieces of text. */
+  silenceMs: number;
+  totalMs: number;
+};
+
+/** What every provider has, whatever it speaks. */
+export type CommonSettings = {
+  name: string;
+  timeouts: Timeouts;
+  retries: RetryPolicy;
+  concurrency: ConcurrencyPolicy;
+  breaker: BreakerPolicy;
+  /** By model name without the provider; `*` for every other one. */
+  prices: Readonly<Record<string, Price>>;
+  /** The model an operator's check asks, with its provider; empty when none is known. */
+  checkModel: string;
+};
+
+export type OpenAiSettings = CommonSettings & {
+  kind: "openai";
+  baseUrl: string;
+  /** Never printed, never sent to any host but that of `baseUrl`. */
+  apiKey: string | undefined;
+  headers: Readonly<Record<string, string>>;
+  /** Whether to ask for a count of tokens; some servers refuse to be asked. */
+  includeUsage: boolean;
+};
+
+export type BuiltinSettings = CommonSettings & { kind: "builtin" };
+
+export type ProviderSettings = OpenAiSettings | BuiltinSettings;
+
+export type Settings = {
+  providers: readonly ProviderSettings[];
+  /** Models in the order in which they are tried, by the route's name. */
+  routes: Readonly<Record<string, readonly string[]>>;
+  /** A model, or `route:<name>`. */
+  defaultModel: string;
+};
+
+export const BUILTIN_PROVIDER = "builtin";
+export const BUILTIN_MODEL = "builtin:extractive";
+
+/** What holds for a provider that says nothing else. */
+export const DEFAULTS = {
+  timeouts: { connectMs: 5_000, firstTokenMs: 30_000, silenceMs: 20_000, totalMs: 300_000 },
+  retries: { maxAttempts: 3, baseDelayMs: 250, maxDelayMs: 4_000, maxRetryAfterMs: 10_000 },
+  concurrency: { maxActive: 256, maxQueued: 256, maxWaitMs: 5_000 },
+  breaker: { failures: 10, cooldownMs: 5_000 },
+} as const;
+
+/** The provider that is always there. */
+export function builtinSettings(): BuiltinSettings {
+  return { kind: "builtin", name: BUILTIN_PROVIDER, ...DEFAULTS, prices: {}, checkModel: BUILTIN_MODEL };
+}

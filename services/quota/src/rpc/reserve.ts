@@ -1,0 +1,22 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { type ReserveRequest, type ReserveResponseSchema, ReserveStatus } from "@parley/rpc/quota";
+import { type Database, isWorkspaceId, notFound } from "@parley/service-kit";
+import { requireTurnId } from "../domain/ids.ts";
+import { reserve } from "../store/reservations.ts";
+
+const STATUS = {
+  held: ReserveStatus.HELD,
+  exceeded: ReserveStatus.EXCEEDED,
+  settled: ReserveStatus.SETTLED,
+} as const;
+
+export async function handleReserve(
+  database: Database,
+  request: ReserveRequest,
+): Promise<MessageInitShape<typeof ReserveResponseSchema>> {
+  const turnId = requireTurnId(request.turnId);
+  const found = isWorkspaceId(request.workspaceId) ? await reserve(database, request.workspaceId, turnId) : undefined;
+  if (found === undefined) throw notFound("workspace_not_found", "no such workspace");
+  const { plan, used, cap } = found;
+  return { status: STATUS[found.status], month: found.status === "held" ? found.month : "", plan, used, cap };
+}

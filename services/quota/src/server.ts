@@ -1,0 +1,68 @@
+import { randomUUID } from "node:crypto";
+import { implementService } from "@parley/rpc";
+import { QuotaService, WorkspaceAdminService } from "@parley/rpc/quota";
+import {
+  createGrpcServer,
+  createRegistry,
+  guardCalls,
+  type Lifecycle,
+  type Logger,
+  openDatabase,
+  readiness,
+  rpcServerHistogram,
+  startOpsServer,
+} from "@parley/service-kit";
+import { workspaceAdmin } from "./admin/workspaces.ts";
+import type { Config } from "./config.ts";
+import { handleGetMonth } from "./rpc/get-month.ts";
+import { handleGetUsage } from "./rpc/get-usage.ts";
+import { handleGetWorkspace } from "./rpc/get-workspace.ts";
+import { handleListMonthTurns } from "./rpc/list-month-turns.ts";
+import { handleReserve } from "./rpc/reserve.ts";
+import { handleSettle } from "./rpc/settle.ts";
+
+/** Starts the quota service: its data plane on the gRPC port, its admin service on the ops port. */
+export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
+  const registry = createRegistry("quota");
+  const database = openDatabase(
+    { url: config.databaseUrl, applicationName: "parley-quota", maxConnections: config.databasePool },
+    log,
+  );
+  lifecycle.onClose("database", () => database.end());
+
+  await startOpsServer(
+    {
+      host: config.host,
+      port: config.opsPort,
+      adminToken: config.adminToken,
+      registry,
+      ready: readiness(database),
+      admin: (router) =>
+        router.service(
+          WorkspaceAdminService,
+          workspaceAdmin(database, () => `ws_${randomUUID()}`),
+        ),
+    },
+    log,
+    lifecycle,
+  );
+
+  const grpc = createGrpcServer(
+    { host: config.host, port: config.grpcPort, drainMs: config.drainMs, tlsDir: config.grpcTlsDir },
+    lifecycle,
+  );
+  implementService(
+    grpc.server,
+    QuotaService,
+    {
+      reserve: (request) => handleReserve(database, request),
+      settle: (request) => handleSettle(database, request),
+      getUsage: (request) => handleGetUsage(database, request),
+      getWorkspace: (request) => handleGetWorkspace(database, request),
+      getMonth: (request) => handleGetMonth(database, request),
+      listMonthTurns: (request) => handleListMonthTurns(database, request),
+    },
+    guardCalls(config.internalToken, rpcServerHistogram(registry), log),
+  );
+  await grpc.listen();
+}

@@ -1,0 +1,127 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { runCli } from "./cli.ts";
+import { readConfig } from "./config.ts";
+import { type Instance, writeInstance } from "./local/instance.ts";
+import { ensureIssuer } from "./local/issuer.ts";
+
+let dataDir: string;
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "parley-cli-"));
+});
+afterEach(() => rm(dataDir, { recursive: true, force: true }));
+
+async function run(args: readonly string[], env: Record<string, string> = {}) {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const config = readConfig({ DATA_DIR: dataDir, ...env }, process.cwd());
+  const code = await runCli(args, config, { stdout, stderr });
+  stdout.end();
+  stderr.end();
+  return { code, stdout: await text(stdout), stderr: await text(stderr) };
+}
+
+const INSTANCE: Instance = {
+  pid: process.pid,
+  edgeUrl: "http://localhost:1",
+  adminUrls: { conversation: "http://127.0.0.1:1", quota: "http://127.0.0.1:1", llm: "http://127.0.0.1:1" },
+  adminToken: "token",
+  tokens: { issuer: "parley-development", audience: "parley", workspaceClaim: "workspace_id" },
+};
+
+describe("a command that is written wrongly", () => {
+  it.each([
+    ["workspce", "parley: unknown command 'workspce' (Did you mean workspace?); see parley --help"],
+    ["key crate", "parley: unknown command 'crate' (Did you mean create?); see parley key --help"],
+    ["key create", "parley: required option '--workspace <id>' not specified; see parley key create --help"],
+    ["usage --workspace w --month 2026-13", /^parley: option '--month .*2026-11.*; see parley usage --help$/],
+    ["workspace create --name a --plan gold", /free, pro, scale; see parley workspace create --help$/],
+    ["workspace set-plan w gold", /free, pro, scale; see parley workspace set-plan --help$/],
+    ["token --workspace w --ttl 1y", /90s, 30m, 1h or 7d.*; see parley token --help$/],
+    ["moderation remove x --workspace w --bot b", /whole number.*; see parley moderation remove --help$/],
+    ["bot create --workspace w --slug s --css-var gap", /--gap=4px; see parley bot create --help$/],
+    ["migrate edge", /conversation, quota, llm-proxy; see parley migrate --help$/],
+    ["workspace list extra", /^parley: too many arguments.*; see parley workspace list --help$/],
+  ])("exits 2 and says in one line how it is written: %s", async (line, expected) => {
+    const { code, stdout, stderr } = await run(line.split(" "));
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr.trimEnd()).toEqual(typeof expected === "string" ? expected : expect.stringMatching(expected));
+    expect(stderr.trimEnd()).not.toContain("\n");
+  });
+
+  it("shows what there is when no command is given", async () => {
+    const { code, stdout, stderr } = await run([]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain("Usage: parley");
+  });
+});
+
+describe("help", () => {
+  it("goes to stdout and is no failure", async () => {
+    const { code, stdout, stderr } = await run(["bot", "create", "--help"]);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain("--primary-color <#RRGGBB>");
+    expect(stdout).toContain("--json");
+  });
+});
+
+describe("a Parley of this machine", () => {
+  const start = /: start it with npx --yes pnpm@12 start, or name another with DATA_DIR/;
+
+  it("is said not to run when DATA_DIR knows of none", async () => {
+    const { code, stdout, stderr } = await run(["workspace", "list", "--json"]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(start);
+  });
+
+  it("is said not to run when it was killed", async () => {
+    // No process has this number: Linux gives them up to 4,194,304.
+    await writeInstance(dataDir, { ...INSTANCE, pid: 4_194_305 });
+    expect((await run(["workspace", "list"])).stderr).toMatch(start);
+  });
+
+  it("is said to be starting again when it runs and a service does not answer", async () => {
+    await writeInstance(dataDir, INSTANCE);
+    const { code, stderr } = await run(["workspace", "list"]);
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      `parley: quota does not answer at http://127.0.0.1:1: try again in some seconds, and see ${dataDir}/logs/quota.log\n`,
+    );
+  });
+
+  it("is not guessed from a damaged description", async () => {
+    await writeFile(join(dataDir, "instance.json"), "{");
+    expect((await run(["workspace", "list"])).stderr).toMatch(/^parley: .*instance\.json is damaged: /);
+  });
+});
+
+describe("parley token", () => {
+  it("writes the token alone for people, so that a shell can keep it", async () => {
+    await ensureIssuer(dataDir);
+    await writeInstance(dataDir, INSTANCE);
+    const { code, stdout } = await run(["token", "--workspace", "acme"]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^eyJ[\w-]+\.[\w-]+\.[\w-]+\n$/)]);
+  });
+
+  it.each([
+    ["the Parley is a remote one", { PARLEY_QUOTA_URL: "http://127.0.0.1:1", ADMIN_TOKEN: "t" }, INSTANCE],
+    ["a single sign-on issues the tokens", {}, { ...INSTANCE, tokens: null }],
+  ])("makes none when %s", async (_, env, instance) => {
+    await writeInstance(dataDir, instance);
+    const { code, stderr } = await run(["token", "--workspace", "acme"], env);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^parley: the tokens of this Parley are its single sign-on's to issue/);
+  });
+});
+
+describe("parley migrate", () => {
+  it("asks for the database's URL", async () => {
+    expect(await run(["migrate"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^parley: DATABASE_URL is not set/),
+    });
+  });
+});

@@ -1,0 +1,103 @@
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import { type Bot, BotAdminService, BotSchema } from "@parley/rpc/conversation";
+import { answered } from "../admin/answered.ts";
+import type { Context } from "../context.ts";
+import { messageJson } from "../output/json.ts";
+import type { Result } from "../output/result.ts";
+import { fields, table } from "../output/table.ts";
+import { toChanges, withChangeOptions } from "./bot-options.ts";
+import { workspaceOption } from "./options.ts";
+
+export function addBotCommands(program: CommandUnknownOpts, { admin, report }: Context): void {
+  const group = program.command("bot").description("bots: model, instructions and looks");
+
+  withChangeOptions(
+    group
+      .command("create")
+      .description("make a bot; what is not given takes its default")
+      .requiredOption(...workspaceOption)
+      .requiredOption("--slug <slug>", "its name in addresses and commands: a-z 0-9 -"),
+  ).action(({ workspace: workspaceId, slug, ...options }) =>
+    report(
+      admin(BotAdminService, async (service) =>
+        one(answered((await service.createBot({ workspaceId, slug, changes: toChanges(options) })).bot)),
+      ),
+    ),
+  );
+
+  withChangeOptions(
+    group
+      .command("update")
+      .description("change a bot; what is not given stays as it is")
+      .requiredOption(...workspaceOption)
+      .requiredOption("--slug <slug>", "the bot"),
+  ).action(({ workspace: workspaceId, slug, ...options }) =>
+    report(
+      admin(BotAdminService, async (service) =>
+        one(answered((await service.updateBot({ workspaceId, slug, changes: toChanges(options) })).bot)),
+      ),
+    ),
+  );
+
+  group
+    .command("list")
+    .description("list a workspace's bots")
+    .requiredOption(...workspaceOption)
+    .action(({ workspace: workspaceId }) =>
+      report(
+        admin(BotAdminService, async (service) => {
+          const { bots } = await service.listBots({ workspaceId });
+          return {
+            json: bots.map((each) => messageJson(BotSchema, each)),
+            text: table(
+              ["slug", "name", "model", "created"],
+              bots.map((bot) => [bot.slug, bot.display?.name ?? "", bot.model || "the default", bot.createdAt]),
+              "No bots yet: parley bot create --workspace W --slug S",
+            ),
+          };
+        }),
+      ),
+    );
+
+  group
+    .command("show")
+    .description("show a bot")
+    .requiredOption(...workspaceOption)
+    .requiredOption("--slug <slug>", "the bot")
+    .action(({ workspace: workspaceId, slug }) =>
+      report(
+        admin(BotAdminService, async (service) => one(answered((await service.getBot({ workspaceId, slug })).bot))),
+      ),
+    );
+}
+
+function one(bot: Bot): Result {
+  const { slug, model, systemPrompt, fallback, createdAt } = bot;
+  const display = answered(bot.display);
+  return {
+    json: messageJson(BotSchema, bot),
+    text: fields([
+      ["slug", slug],
+      ["id", bot.id],
+      ["model", model || "the default"],
+      ["system prompt", systemPrompt],
+      ["fallback", fallback],
+      ["name", display.name],
+      ["welcome message", display.welcomeMessage],
+      ["quick replies", display.quickReplies.join(" | ")],
+      ["logo", display.logoUrl],
+      ["colour", display.primaryColor],
+      ["position", display.position],
+      ["theme", display.themeMode],
+      ["font", display.fontFamily],
+      ["corner radius", display.borderRadius],
+      [
+        "CSS variables",
+        Object.entries(display.customCssVars)
+          .map(([name, value]) => `${name}: ${value}`)
+          .join("; "),
+      ],
+      ["created", createdAt],
+    ]),
+  };
+}

@@ -1,0 +1,42 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readDocument } from "./document.ts";
+
+let dir: string;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "parley-documents-"));
+  await mkdir(join(dir, "docs"));
+  await writeFile(join(dir, "docs", "api.md"), "# API\n");
+  await writeFile(join(dir, "page.HTM"), "<p>Hi</p>");
+  await writeFile(join(dir, "latin1.txt"), Buffer.from([0x67, 0x72, 0xfc, 0xdf]));
+  await writeFile(join(dir, "large.txt"), "x".repeat(4 * 1024 * 1024 + 1));
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+describe("readDocument", () => {
+  it("names a document as it was given, so that two of the same name in two folders stay two", async () => {
+    const document = await readDocument(dir, "./docs/api.md");
+    expect(document).toMatchObject({ name: "docs/api.md", format: "md" });
+    expect(new TextDecoder().decode(document.content)).toBe("# API\n");
+  });
+
+  it("names a document from elsewhere by its last part", async () => {
+    expect(await readDocument("/", join(dir, "docs", "api.md"))).toMatchObject({ name: "api.md" });
+    expect(await readDocument(join(dir, "docs"), "../page.HTM")).toMatchObject({ name: "page.HTM", format: "html" });
+  });
+
+  it.each([
+    ["missing.md", "there is no file", 1],
+    ["docs", "cannot tell what docs is", 2],
+    ["report.pdf", "cannot tell what report.pdf is", 2],
+    ["latin1.txt", "is not UTF-8 text", 1],
+    ["large.txt", "is larger than 4 MiB", 1],
+  ])("refuses %s and says why", async (file, message, exitCode) => {
+    await expect(readDocument(dir, file)).rejects.toMatchObject({
+      message: expect.stringContaining(message),
+      exitCode,
+    });
+  });
+});

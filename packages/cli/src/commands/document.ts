@@ -1,0 +1,45 @@
+import { readFile } from "node:fs/promises";
+import { basename, extname, isAbsolute, normalize, resolve } from "node:path";
+import { CliError } from "../errors.ts";
+
+const FORMATS: Readonly<Record<string, string>> = {
+  ".txt": "txt",
+  ".text": "txt",
+  ".md": "md",
+  ".markdown": "md",
+  ".html": "html",
+  ".htm": "html",
+};
+const MAX_BYTES = 4 * 1024 * 1024;
+
+export type Document = { name: string; format: string; content: Uint8Array<ArrayBuffer> };
+
+/**
+ * A file as a document of a bot's knowledge: named as it was given, or by its last part when it lies outside `dir`.
+ * Throws CliError when it is not there, too large, not UTF-8, or of a format we cannot read.
+ */
+export async function readDocument(dir: string, file: string): Promise<Document> {
+  const format = FORMATS[extname(file).toLowerCase()];
+  if (format === undefined) {
+    throw new CliError(`cannot tell what ${file} is: .txt, .md and .html are understood`, { exitCode: 2 });
+  }
+  const content = await readBytes(resolve(dir, file));
+  if (content.length > MAX_BYTES) throw new CliError(`${file} is larger than 4 MiB: split it`);
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(content);
+  } catch (cause) {
+    throw new CliError(`${file} is not UTF-8 text: convert it first`, { cause });
+  }
+  const path = normalize(file);
+  const isOutside = isAbsolute(path) || path.startsWith("..");
+  return { name: isOutside ? basename(path) : path, format, content };
+}
+
+async function readBytes(path: string): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return new Uint8Array(await readFile(path));
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new CliError(code === "ENOENT" ? `there is no file ${path}` : `cannot read ${path}: ${code}`, { cause });
+  }
+}

@@ -1,0 +1,54 @@
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import { KnowledgeAdminService, SourceSchema } from "@parley/rpc/conversation";
+import type { Context } from "../context.ts";
+import { messageJson } from "../output/json.ts";
+import { table } from "../output/table.ts";
+import { addFiles, sourceRows } from "./knowledge-add.ts";
+import { botOption, workspaceOption } from "./options.ts";
+
+export function addKnowledgeCommands(program: CommandUnknownOpts, context: Context): void {
+  const { admin, report } = context;
+  const group = program.command("knowledge").description("the documents that a bot answers from");
+
+  group
+    .command("add")
+    .description("add documents, or replace those of the same name")
+    .argument("<file...>", "text, Markdown or HTML: .txt .md .html")
+    .requiredOption(...workspaceOption)
+    .requiredOption(...botOption)
+    .action((files, { workspace: workspaceId, bot: botSlug }) =>
+      report(addFiles(context, { workspaceId, botSlug, files })),
+    );
+
+  group
+    .command("list")
+    .description("list a bot's documents")
+    .requiredOption(...workspaceOption)
+    .requiredOption(...botOption)
+    .action(({ workspace: workspaceId, bot: botSlug }) =>
+      report(
+        admin(KnowledgeAdminService, async (service) => {
+          const { sources } = await service.listSources({ workspaceId, botSlug });
+          return {
+            json: sources.map((each) => messageJson(SourceSchema, each)),
+            text: table(...sourceRows(sources), "Nothing yet: parley knowledge add --workspace W --bot S FILE"),
+          };
+        }),
+      ),
+    );
+
+  group
+    .command("remove")
+    .description("remove a document")
+    .argument("<name>", "the document, named as the list names it")
+    .requiredOption(...workspaceOption)
+    .requiredOption(...botOption)
+    .action((name, { workspace: workspaceId, bot: botSlug }) =>
+      report(
+        admin(KnowledgeAdminService, async (service) => {
+          await service.removeSource({ workspaceId, botSlug, name });
+          return { json: { name, removed: true }, text: `Removed ${name}.\n` };
+        }),
+      ),
+    );
+}

@@ -1,0 +1,42 @@
+import { Argument, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import type { Context } from "../context.ts";
+import { CliError } from "../errors.ts";
+import { MIGRATED_SERVICES, type MigratedService, migrateService } from "../local/migrate-service.ts";
+import { printable } from "../output/printable.ts";
+import type { Result } from "../output/result.ts";
+
+export function addMigrateCommand(program: CommandUnknownOpts, context: Context): void {
+  program
+    .command("migrate")
+    .description("bring the schemas in DATABASE_URL to this version; safe to run again and at the same time")
+    .addArgument(new Argument("[service]", "one service; every one unless given").choices(MIGRATED_SERVICES))
+    .addHelpText(
+      "after",
+      `
+With an administrator's DATABASE_URL and CONVERSATION_DATABASE_PASSWORD, QUOTA_DATABASE_PASSWORD and
+LLM_DATABASE_PASSWORD the services' roles are made, or given these passwords.`,
+    )
+    .action((service) => context.report(migrate(context, service ? [service] : MIGRATED_SERVICES)));
+}
+
+async function migrate({ config, progress }: Context, services: readonly MigratedService[]): Promise<Result> {
+  const { databaseUrl, rolePasswords, machine } = config;
+  if (databaseUrl === undefined) {
+    throw new CliError("DATABASE_URL is not set: give the database's URL; on one machine the start migrates by itself");
+  }
+  const done = [];
+  for (const service of services) {
+    progress(`migrating ${service} …`);
+    const applied = await migrateService(service, { databaseUrl, rolePassword: rolePasswords[service], machine });
+    done.push({ service, applied });
+  }
+  return {
+    json: done,
+    text: done.map(({ service, applied }) => describe(service, applied)).join(""),
+  };
+}
+
+function describe(service: string, applied: readonly string[]): string {
+  if (applied.length === 0) return `${service}: up to date\n`;
+  return applied.map((name) => `${service}: applied ${printable(name)}\n`).join("");
+}

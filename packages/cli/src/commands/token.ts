@@ -1,0 +1,43 @@
+import { type CommandUnknownOpts, InvalidArgumentError } from "@commander-js/extra-typings";
+import { requireInstance } from "../admin/target.ts";
+import type { Context } from "../context.ts";
+import { CliError } from "../errors.ts";
+import { signToken } from "../local/issuer.ts";
+import type { Result } from "../output/result.ts";
+import { workspaceOption } from "./options.ts";
+
+const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
+const MAX_TTL_SECONDS = 365 * SECONDS.d;
+const SSO_ISSUES_TOKENS =
+  "the tokens of this Parley are its single sign-on's to issue: parley token makes them only for one machine's development issuer";
+
+export function addTokenCommand(program: CommandUnknownOpts, context: Context): void {
+  program
+    .command("token")
+    .description("an access token for a workspace, from this machine's development issuer")
+    .requiredOption(...workspaceOption)
+    .option("--user <id>", "the user it names", "developer")
+    .option("--ttl <time>", "how long it is good: 90s, 30m, 1h, 7d", parseTtl, SECONDS.h)
+    .action(({ workspace, user, ttl }) => context.report(makeToken(context, workspace, user, ttl)));
+}
+
+async function makeToken(
+  { config }: Context,
+  workspaceId: string,
+  userId: string,
+  ttlSeconds: number,
+): Promise<Result> {
+  if (Object.values(config.remoteUrls).some((url) => url !== undefined)) throw new CliError(SSO_ISSUES_TOKENS);
+  const { tokens } = await requireInstance(config.dataDir);
+  if (!tokens) throw new CliError(SSO_ISSUES_TOKENS);
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  const token = await signToken(config.dataDir, tokens, { workspaceId, userId, ttlSeconds, nowSeconds });
+  return { json: { access_token: token, expires_in: ttlSeconds }, text: `${token}\n` };
+}
+
+function parseTtl(text: string): number {
+  const [, amount, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  const seconds = Number(amount) * SECONDS[unit as keyof typeof SECONDS];
+  if (seconds > 0 && seconds <= MAX_TTL_SECONDS) return seconds;
+  throw new InvalidArgumentError("It is written like 90s, 30m, 1h or 7d, and is at most 365d.");
+}

@@ -1,0 +1,40 @@
+import { resolve } from "node:path";
+import { Environment } from "@parley/service-kit/environment";
+import type { AdminService } from "./admin/target.ts";
+
+export type Config = ReturnType<typeof readConfig>;
+
+/** What a process of ours needs of the machine, and nothing of what Parley keeps secret. */
+const MACHINE_VARIABLES = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "NODE_EXTRA_CA_CERTS"];
+
+/** Reads the command's environment; `workingDir` is where it was called. Throws ConfigError with everything that is wrong. */
+export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
+  const environment = new Environment(values);
+  const http = (name: string) => environment.optionalUrl(name, ["http", "https"]);
+  const remoteUrls: Record<AdminService, string | undefined> = {
+    conversation: http("PARLEY_CONVERSATION_URL"),
+    quota: http("PARLEY_QUOTA_URL"),
+    llm: http("PARLEY_LLM_URL"),
+  };
+  // A package manager runs its scripts at the top of the clone; files are named from where its user stands.
+  const isScript = environment.optional("npm_lifecycle_event") === "parley";
+  return environment.finish({
+    dataDir: resolve(workingDir, environment.text("DATA_DIR", ".parley")),
+    filesDir: (isScript && environment.optional("INIT_CWD")) || workingDir,
+    remoteUrls,
+    adminToken: environment.optional("ADMIN_TOKEN"),
+    databaseUrl: environment.optionalUrl("DATABASE_URL", ["postgres", "postgresql"]),
+    rolePasswords: {
+      conversation: environment.optional("CONVERSATION_DATABASE_PASSWORD"),
+      quota: environment.optional("QUOTA_DATABASE_PASSWORD"),
+      "llm-proxy": environment.optional("LLM_DATABASE_PASSWORD"),
+    },
+    machine: machineEnvironment(values),
+  });
+}
+
+/** The variables of the machine that every child process is given. */
+export function machineEnvironment(values: NodeJS.ProcessEnv): Record<string, string> {
+  const set = MACHINE_VARIABLES.flatMap((name) => (values[name] ? [[name, values[name]] as const] : []));
+  return Object.fromEntries(set);
+}

@@ -1,0 +1,15 @@
+import type { Admin } from "./admin/call.ts";
+import type { Config } from "./config.ts";
+import type { Result } from "./output/result.ts";
+
+/** What every command is given. */
+export type Context = {
+  config: Config;
+  /** The admin services of the Parley that the environment names or that runs here. */
+  admin: Admin;
+  /** Writes what the command found, in the form that was asked for. */
+  report: (result: Promise<Result>) => Promise<void>;
+  /** Tells people on stderr how far a long command is; says nothing to scripts. */
+  progress: (line: string) => void;
+  stdout: NodeJS.WritableStream;
+};

@@ -1,0 +1,15 @@
+export { type Admin, AdminError, connectAdmin } from "./admin/call.ts";
+export { type AdminService, localTarget, START_COMMAND } from "./admin/target.ts";
+export { machineEnvironment } from "./config.ts";
+export { CliError } from "./errors.ts";
+export {
+  type Instance,
+  readInstance,
+  removeInstance,
+  type TokenTerms,
+  writeInstance,
+} from "./local/instance.ts";
+export { isThere } from "./local/is-there.ts";
+export { ensureIssuer } from "./local/issuer.ts";
+export { MIGRATED_SERVICES, type MigratedService, migrateService, NODE_FLAGS } from "./local/migrate-service.ts";
+export { printable } from "./output/printable.ts";

@@ -1,0 +1,56 @@
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from "jose";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ensureIssuer, signToken } from "./issuer.ts";
+
+const TERMS = { issuer: "parley-development", audience: "parley", workspaceClaim: "workspace_id" };
+const NOW = Math.floor(Date.now() / 1000);
+const REQUEST = { workspaceId: "acme", userId: "ada", ttlSeconds: 3_600, nowSeconds: NOW };
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "parley-issuer-"));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const readKeys = async (url: string) => JSON.parse(await readFile(new URL(url), "utf8")) as JSONWebKeySet;
+
+describe("the development issuer", () => {
+  it("signs tokens that its key set verifies, with everything that the edge asks for", async () => {
+    const keys = await readKeys(await ensureIssuer(dir));
+    const { payload, protectedHeader } = await jwtVerify(
+      await signToken(dir, TERMS, REQUEST),
+      createLocalJWKSet(keys),
+      {
+        issuer: TERMS.issuer,
+        audience: TERMS.audience,
+      },
+    );
+    expect(payload).toEqual({
+      iss: "parley-development",
+      aud: "parley",
+      sub: "ada",
+      workspace_id: "acme",
+      iat: NOW,
+      exp: NOW + 3_600,
+    });
+    expect(protectedHeader).toMatchObject({ alg: "ES256", kid: keys.keys[0]?.kid });
+  });
+
+  it("keeps its key, so that tokens outlive a start", async () => {
+    const first = await readKeys(await ensureIssuer(dir));
+    expect(await readKeys(await ensureIssuer(dir))).toEqual(first);
+  });
+
+  it("publishes no private part and keeps that to its own user", async () => {
+    const { keys } = await readKeys(await ensureIssuer(dir));
+    expect(new Set(Object.keys(keys[0] ?? {}))).toEqual(new Set(["alg", "crv", "kid", "kty", "use", "x", "y"]));
+    expect((await stat(join(dir, "issuer-key.json"))).mode & 0o077).toBe(0);
+  });
+
+  it("says what to do when it was never made", async () => {
+    await expect(signToken(dir, TERMS, REQUEST)).rejects.toThrow("start Parley once");
+  });
+});

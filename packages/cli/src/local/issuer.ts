@@ -1,0 +1,54 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from "jose";
+import { CliError } from "../errors.ts";
+import type { TokenTerms } from "./instance.ts";
+
+const ALGORITHM = "ES256";
+const PRIVATE_FILE = "issuer-key.json";
+const PUBLIC_FILE = "issuer-jwks.json";
+
+/**
+ * Makes the key pair of the development issuer, once for a DATA_DIR. Returns the file: URL of its public part, a JWKS.
+ * The private part is readable by its own user only.
+ */
+export async function ensureIssuer(dataDir: string): Promise<string> {
+  let key = await readKey(dataDir);
+  if (!key) {
+    const { privateKey } = await generateKeyPair(ALGORITHM, { extractable: true });
+    const jwk = await exportJWK(privateKey);
+    key = { ...jwk, alg: ALGORITHM, use: "sig", kid: await calculateJwkThumbprint(jwk) };
+    await writeFile(join(dataDir, PRIVATE_FILE), `${JSON.stringify(key)}\n`, { mode: 0o600 });
+  }
+  const { d: _private, ...publicKey } = key;
+  const jwksPath = join(dataDir, PUBLIC_FILE);
+  await writeFile(jwksPath, `${JSON.stringify({ keys: [publicKey] })}\n`);
+  return pathToFileURL(jwksPath).href;
+}
+
+export type TokenRequest = { workspaceId: string; userId: string; ttlSeconds: number; nowSeconds: number };
+
+/** A signed access token of the development issuer. */
+export async function signToken(dataDir: string, terms: TokenTerms, request: TokenRequest): Promise<string> {
+  const key = await readKey(dataDir);
+  if (!key)
+    throw new CliError(`${dataDir} holds no development issuer: start Parley once with npx --yes pnpm@12 start`);
+  return new SignJWT({ [terms.workspaceClaim]: request.workspaceId })
+    .setProtectedHeader({ alg: ALGORITHM, typ: "JWT", ...(key.kid && { kid: key.kid }) })
+    .setIssuer(terms.issuer)
+    .setAudience(terms.audience)
+    .setSubject(request.userId)
+    .setIssuedAt(request.nowSeconds)
+    .setExpirationTime(request.nowSeconds + request.ttlSeconds)
+    .sign(await importJWK(key, ALGORITHM));
+}
+
+async function readKey(dataDir: string): Promise<JWK | undefined> {
+  try {
+    return JSON.parse(await readFile(join(dataDir, PRIVATE_FILE), "utf8")) as JWK;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

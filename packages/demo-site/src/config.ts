@@ -1,0 +1,12 @@
+import type { DemoSiteOptions } from "./site.ts";
+
+/** Reads the environment. Throws when it does not say where the widget comes from. */
+export function readConfig(env: NodeJS.ProcessEnv = process.env): DemoSiteOptions {
+  const edgeUrl = env.EDGE_URL || "";
+  const publicKey = env.PUBLIC_KEY || "";
+  const port = Number(env.PORT || 8090);
+  if (!URL.canParse(edgeUrl) || !publicKey || !Number.isInteger(port)) {
+    throw new Error("EDGE_URL must be the service's origin, PUBLIC_KEY a public key, and PORT a number if it is set");
+  }
+  return { edgeUrl: new URL(edgeUrl).origin, publicKey, port, host: env.HOST || "127.0.0.1" };
+}

@@ -1,0 +1,1 @@
+export { type DemoSite, type DemoSiteOptions, policyFor, startDemoSite } from "./site.ts";

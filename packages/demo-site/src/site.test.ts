@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { CHOICES, choicesQuery, readChoices, widgetAttributes } from "./choices.ts";
+import { readConfig } from "./config.ts";
+import { GOODS } from "./goods.ts";
+import { html } from "./html.ts";
+import { type DemoSite, startDemoSite } from "./site.ts";
+
+const EMBED = { edgeUrl: "http://127.0.0.1:9", publicKey: "svc_pk_sample" };
+const UNCHOSEN = { theme: "bot", position: "bot", lang: "en", dir: "ltr" };
+
+describe("the site", () => {
+  let site: DemoSite;
+  const get = async (path: string, init?: RequestInit) => {
+    const response = await fetch(site.url + path, init);
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+
+  beforeEach(async () => {
+    site = await startDemoSite({ ...EMBED, port: 0, host: "127.0.0.1" });
+  });
+
+  afterEach(async () => {
+    await site.close();
+  });
+
+  it.each(["/", "/delivery"])("embeds the widget on %s with one line", async (path) => {
+    const { status, text } = await get(path);
+    expect(status).toBe(200);
+    expect(text.match(/<script[^>]*>/g)).toEqual([
+      '<script async src="http://127.0.0.1:9/widget.js" data-public-key="svc_pk_sample">',
+    ]);
+  });
+
+  it("passes what was chosen to the widget, and keeps it from page to page", async () => {
+    const { text } = await get("/?theme=dark&position=bottom-left&lang=ar&dir=rtl");
+    expect(text).toContain('data-theme="dark" data-position="bottom-left" data-lang="ar">');
+    expect(text).toContain('<html lang="en" dir="rtl">');
+    expect(text).toContain("<option selected>dark</option>");
+    expect(text).toContain('href="/delivery?theme=dark&amp;position=bottom-left&amp;lang=ar&amp;dir=rtl"');
+  });
+
+  it("shows nothing of a choice that is not offered", async () => {
+    expect((await get("/?theme=%22%3E%3Cscript%3E&dir=x")).text).toBe((await get("/")).text);
+  });
+
+  it("names the service's origin alone in a strict policy", async () => {
+    const policy = (await get("/")).headers.get("content-security-policy");
+    expect(policy).toContain("script-src http://127.0.0.1:9;");
+    expect(policy).toContain("connect-src http://127.0.0.1:9;");
+    expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'");
+  });
+
+  it("has a picture of everything it shows, and its style sheet", async () => {
+    for (const { slug } of GOODS) {
+      expect((await get(`/goods/${slug}.svg`)).headers.get("content-type")).toBe("image/svg+xml");
+    }
+    expect((await get("/shop.css")).headers.get("content-type")).toBe("text/css; charset=utf-8");
+  });
+
+  it.each(["/nowhere", "/goods/none.svg", "/goods/../../package.json", "/goods/..%2fshop.css", "/toString"])(
+    "has nothing at %s",
+    async (path) => {
+      expect((await get(path)).status).toBe(404);
+    },
+  );
+
+  it("only shows", async () => {
+    const { status, headers } = await get("/", { method: "POST" });
+    expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  });
+});
+
+describe("choices", () => {
+  it("are the first of each when nothing is chosen, and then no attribute and no query", () => {
+    expect(readChoices(new URLSearchParams())).toEqual(UNCHOSEN);
+    expect(widgetAttributes(UNCHOSEN)).toEqual({});
+    expect(choicesQuery(UNCHOSEN)).toBe("");
+  });
+
+  it("survive the query", () => {
+    for (const [name, values] of Object.entries(CHOICES)) {
+      for (const value of values) {
+        const choices = { ...UNCHOSEN, [name]: value };
+        expect(readChoices(new URLSearchParams(choicesQuery(choices)))).toEqual(choices);
+      }
+    }
+  });
+});
+
+describe("html", () => {
+  it("escapes every value but what it built itself", () => {
+    const built = [html`<b>${"<&>"}</b>`, html`<i></i>`];
+    expect(html`<p title="${`"'`}">${built}</p>`.text).toBe('<p title="&quot;&#39;"><b>&lt;&amp;&gt;</b><i></i></p>');
+  });
+});
+
+describe("the configuration", () => {
+  it("reads the origin and the key, with a port and a host of its own", () => {
+    expect(readConfig({ EDGE_URL: "https://chat.example/path", PUBLIC_KEY: "svc_pk_1" })).toEqual({
+      edgeUrl: "https://chat.example",
+      publicKey: "svc_pk_1",
+      port: 8090,
+      host: "127.0.0.1",
+    });
+  });
+
+  it.each([
+    {},
+    { EDGE_URL: "chat", PUBLIC_KEY: "k" },
+    { EDGE_URL: "https://chat.example" },
+    { EDGE_URL: "https://chat.example", PUBLIC_KEY: "k", PORT: "x" },
+  ])("is refused when it says %j", (env) => {
+    expect(() => readConfig(env)).toThrow("EDGE_URL");
+  });
+});

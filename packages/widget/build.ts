@@ -1,0 +1,144 @@
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import { build, type Plugin, stop, transform } from "esbuild";
+import type { Manifest, ManifestFile } from "./src/assets.ts";
+import type { HashedFile } from "./src/shared/hashed-file.ts";
+
+const SOURCE = join(import.meta.dirname, "src");
+
+// Every API the widget uses is in these (AbortSignal.any is the youngest); older ones show no launcher.
+const BROWSERS = ["chrome119", "firefox124", "safari17.4"];
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  ".js": "text/javascript; charset=utf-8",
+  ".json": "application/json; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".html": "text/html; charset=utf-8",
+};
+
+/** Hands style sheets to the bundle as minified text: they become constructed sheets, never a style element. */
+const cssAsText: Plugin = {
+  name: "css-as-text",
+  setup(bundler) {
+    bundler.onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const css = await readFile(path, "utf8");
+      const { code } = await transform(css, { loader: "css", minify: true, target: BROWSERS });
+      return { contents: code.trim(), loader: "text" };
+    });
+  },
+};
+
+async function bundle(entry: string, format: "iife" | "esm", define: Record<string, unknown>): Promise<Buffer> {
+  const { outputFiles } = await build({
+    entryPoints: [join(SOURCE, entry)],
+    bundle: true,
+    minify: true,
+    write: false,
+    format,
+    target: BROWSERS,
+    charset: "utf8",
+    legalComments: "none",
+    plugins: [cssAsText],
+    define: Object.fromEntries(Object.entries(define).map(([name, value]) => [name, JSON.stringify(value)])),
+  });
+  return Buffer.from((outputFiles[0] as { contents: Uint8Array }).contents);
+}
+
+/** Collects what is built, each file with its precompressed variants. */
+class Output {
+  readonly files: Record<string, ManifestFile> = {};
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** Writes a file under its own name. */
+  async write(file: string, bytes: Buffer): Promise<void> {
+    const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
+    const [br, gz] = await Promise.all([
+      promisify(brotliCompress)(bytes, quality),
+      promisify(gzip)(bytes, { level: 9 }),
+    ]);
+    this.files[file] = {
+      contentType: CONTENT_TYPES[extname(file)] ?? "application/octet-stream",
+      integrity: integrityOf(bytes),
+      bytes: bytes.length,
+      gzipBytes: gz.length,
+    };
+    const path = join(this.#directory, file);
+    await Promise.all([writeFile(path, bytes), writeFile(`${path}.br`, br), writeFile(`${path}.gz`, gz)]);
+  }
+
+  /** Writes a file whose name holds its hash, so that it can be kept for ever. */
+  async writeHashed(name: string, bytes: Buffer): Promise<HashedFile> {
+    const extension = extname(name);
+    const file = `${name.slice(0, -extension.length)}.${hashOf(bytes)}${extension}`;
+    await this.write(file, bytes);
+    return [file, integrityOf(bytes)];
+  }
+}
+
+function hashOf(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("hex").slice(0, 10);
+}
+
+function integrityOf(bytes: Buffer): string {
+  return `sha384-${createHash("sha384").update(bytes).digest("base64")}`;
+}
+
+/** Builds the widget and the playground into a directory, which is emptied first. Takes a fraction of a second. */
+export async function buildWidget(directory: string): Promise<Manifest> {
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(directory, { recursive: true });
+  const output = new Output(directory);
+
+  const languages = await buildLanguages(output);
+  const panel = await output.writeHashed("panel.js", await bundle("panel/main.ts", "esm", { LANGUAGES: languages }));
+  await output.write("widget.js", await bundle("launcher/main.ts", "iife", { PANEL: panel }));
+
+  await buildPlayground(output);
+
+  const manifest: Manifest = { panel, files: { ...output.files } };
+  await output.write("manifest.json", Buffer.from(JSON.stringify(manifest)));
+  // Else the bundler's process stays as long as ours.
+  await stop();
+  return manifest;
+}
+
+/** One hash for all the languages: theirs are words, not code, and a hash each would weigh more than they save. */
+async function buildLanguages(output: Output): Promise<[hash: string, offered: string[]]> {
+  const names = (await readdir(join(SOURCE, "lang"))).toSorted();
+  const texts = await Promise.all(names.map((name) => readFile(join(SOURCE, "lang", name), "utf8")));
+  const files = texts.map((text) => Buffer.from(JSON.stringify(JSON.parse(text))));
+  const hash = hashOf(Buffer.concat(files));
+  const offered = names.map((name) => name.replace(".json", ""));
+  await Promise.all(files.map((bytes, at) => output.write(`${offered[at]}.${hash}.json`, bytes)));
+  return [hash, offered];
+}
+
+async function buildPlayground(output: Output): Promise<void> {
+  const css = await transform(await readFile(join(SOURCE, "playground/playground.css"), "utf8"), {
+    loader: "css",
+    minify: true,
+    target: BROWSERS,
+  });
+  const [style, styleIntegrity] = await output.writeHashed("playground.css", Buffer.from(css.code));
+  const script = await bundle("playground/main.ts", "esm", {});
+  const [file, scriptIntegrity] = await output.writeHashed("playground.js", script);
+  const page = await readFile(join(SOURCE, "playground/playground.html"), "utf8");
+  const filled = page
+    .replace("{{style}}", `/widget/${style}`)
+    .replace("{{style integrity}}", styleIntegrity)
+    .replace("{{script}}", `/widget/${file}`)
+    .replace("{{script integrity}}", scriptIntegrity);
+  await output.write("playground.html", Buffer.from(filled));
+}
+
+if (import.meta.main) {
+  const { files } = await buildWidget(join(import.meta.dirname, "dist"));
+  console.table(files, ["bytes", "gzipBytes"]);
+}

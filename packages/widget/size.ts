@@ -1,0 +1,29 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildWidget } from "./build.ts";
+import type { Manifest } from "./src/assets.ts";
+
+const KIB = 1024;
+
+/** Bytes after gzip: what a page loads before the visitor opens the widget, and with everything, the largest language too. */
+export function measure(manifest: Manifest): { launcher: number; total: number } {
+  const size = (file: string) => manifest.files[file]?.gzipBytes ?? Number.POSITIVE_INFINITY;
+  const languages = Object.keys(manifest.files).filter((file) => /^\w\w\..*\.json$/.test(file));
+  const launcher = size("widget.js");
+  return { launcher, total: launcher + size(manifest.panel[0]) + Math.max(...languages.map(size)) };
+}
+
+if (import.meta.main) {
+  const directory = await mkdtemp(join(tmpdir(), "parley-widget-"));
+  const { launcher, total } = measure(await buildWidget(directory));
+  await rm(directory, { recursive: true });
+  for (const [name, bytes, limit] of [
+    ["launcher", launcher, 4 * KIB],
+    ["total", total, 15 * KIB],
+  ] as const) {
+    const fits = bytes <= limit;
+    console.log(`${name.padEnd(9)}${bytes} of ${limit} bytes gzip${fits ? "" : ": too heavy"}`);
+    process.exitCode = fits ? process.exitCode : 1;
+  }
+}

@@ -1,0 +1,1 @@
+export { type Asset, loadAssets, type Manifest, type ManifestFile, pickEncoding } from "./assets.ts";

@@ -1,0 +1,15 @@
+import { readOptions } from "./options.ts";
+import { startWidget } from "./widget.ts";
+import "./api.ts";
+
+const script = (document.currentScript ??
+  document.querySelector("script[data-public-key]")) as HTMLScriptElement | null;
+const running = window.Parley;
+
+if (!script?.dataset.publicKey) {
+  console.warn("Parley: the script element needs a data-public-key");
+} else if (running?.publicKey !== script.dataset.publicKey) {
+  // A second script element for the same bot, as single-page frameworks insert on navigation, changes nothing.
+  running?.destroy();
+  window.Parley = startWidget(readOptions(script));
+}

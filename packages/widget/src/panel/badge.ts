@@ -1,0 +1,18 @@
+import { el, icon } from "../shared/dom.ts";
+
+/** Gives the launcher a count of unread answers, and an arrow in place of its icon while the panel is open. */
+export function createBadge(button: HTMLButtonElement): { add(): void; clear(): void } {
+  const label = button.ariaLabel ?? "";
+  const count = el("span", { class: "badge", "aria-hidden": "true" });
+  const show = (unread: number) => {
+    count.textContent = String(unread);
+    count.hidden = unread === 0;
+    button.ariaLabel = unread > 0 ? `${label}, ${unread}` : label;
+  };
+  show(0);
+  button.append(icon("M6 9.5l6 6 6-6"), count);
+  return {
+    add: () => show(Number(count.textContent) + 1),
+    clear: () => show(0),
+  };
+}

@@ -1,0 +1,76 @@
+import { el, icon } from "../shared/dom.ts";
+import type { BotConfig, PanelContext } from "../shared/types.ts";
+import type { Words } from "./words.ts";
+
+const NEW = "M12 20h8M16.5 4.5a2 2 0 0 1 3 3L8 19l-4 1 1-4z";
+const CLOSE = "M6 6l12 12M18 6L6 18";
+
+/** Where the panel covers the page, and so is modal. The same as in panel.css. */
+export const COVERS = "(max-width: 30em), (max-height: 30em)";
+
+/** Makes the panel's frame around its content. Escape closes it, and Tab goes round in it. */
+export function createDialog(
+  { bot, signal }: PanelContext,
+  words: Words,
+  content: readonly HTMLElement[],
+  actions: { onClose(): void; onNew(): void },
+): HTMLElement {
+  const button = (label: string, path: string, onclick: () => void) =>
+    el("button", { type: "button", class: "icon", "aria-label": label, title: label, onclick }, icon(path));
+  const dialog = el(
+    "div",
+    { class: "panel", role: "dialog", "aria-labelledby": "name", tabindex: "-1", hidden: "" },
+    el(
+      "header",
+      {},
+      avatar(bot),
+      el("h2", { id: "name" }, el("bdi", {}, bot.name)),
+      button(words.new, NEW, actions.onNew),
+      button(words.close, CLOSE, actions.onClose),
+    ),
+    ...content,
+  );
+  dialog.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      actions.onClose();
+    } else if (event.key === "Tab") {
+      const stops = [...dialog.querySelectorAll<HTMLElement>("button,a,textarea,[tabindex='0']")].filter((stop) =>
+        stop.checkVisibility(),
+      );
+      const [from, to] = event.shiftKey ? [stops[0], stops.at(-1)] : [stops.at(-1), stops[0]];
+      const { activeElement } = dialog.getRootNode() as ShadowRoot;
+      if (activeElement === from || activeElement === dialog) {
+        event.preventDefault();
+        to?.focus();
+      }
+    }
+  });
+  // iOS lays its keyboard over the page, and tells the visual viewport alone.
+  visualViewport?.addEventListener(
+    "resize",
+    ({ target }) => {
+      const { height, offsetTop, scale } = target as VisualViewport;
+      dialog.style.setProperty("--screen", scale === 1 ? `${height}px` : "");
+      dialog.style.setProperty("--top", scale === 1 ? `${offsetTop}px` : "");
+    },
+    { signal },
+  );
+  return dialog;
+}
+
+/** The logo, or the name's first letter where there is none or it cannot be loaded. */
+function avatar(bot: BotConfig): HTMLElement {
+  const letter = el("span", { class: "avatar", "aria-hidden": "true" }, [...bot.name][0]?.toUpperCase() ?? "");
+  if (!/^https?:/.test(bot.logo_url)) {
+    return letter;
+  }
+  const logo = el("img", {
+    class: "avatar",
+    alt: "",
+    referrerpolicy: "no-referrer",
+    onerror: () => logo.replaceWith(letter),
+    src: bot.logo_url,
+  });
+  return logo;
+}

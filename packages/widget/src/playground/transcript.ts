@@ -1,0 +1,49 @@
+import { el } from "../shared/dom.ts";
+import { Failure } from "../shared/failure.ts";
+
+/** What the page shows of an exported message. */
+interface ExportedMessage {
+  readonly id: string;
+  readonly role: string;
+  readonly content: string;
+  readonly rating: string;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+  readonly latency_ms: number;
+  readonly status: string;
+  readonly error_message: string;
+  readonly rag_chunks_used: readonly number[];
+}
+
+/** Fetches a session's export document. Throws a Failure with the service's code. */
+export async function fetchExport(session: string, token: string): Promise<string> {
+  const response = await fetch(`/api/conversations/${session}/export.json`, {
+    headers: { Authorization: `Bearer ${token}` },
+    credentials: "omit",
+  }).catch(() => {
+    throw new Failure(navigator.onLine ? "network" : "offline");
+  });
+  if (!response.ok) {
+    throw await Failure.of(response);
+  }
+  return response.text();
+}
+
+/** The rows of the transcript's table. */
+export function transcriptRows(document: string): HTMLTableRowElement[] {
+  const { messages } = JSON.parse(document) as { messages: readonly ExportedMessage[] };
+  return messages.map((message) => {
+    const chunks = message.rag_chunks_used;
+    const cells = [
+      message.id,
+      message.role,
+      message.content,
+      [message.status, message.error_message].filter(Boolean).join(": "),
+      chunks.length > 0 ? `chunks ${chunks.join(", ")}` : "none",
+      `${message.tokens_in}, ${message.tokens_out}`,
+      String(message.latency_ms),
+      message.rating || "none",
+    ];
+    return el("tr", {}, ...cells.map((text, at) => el("td", at === 2 ? { class: "content" } : {}, text)));
+  });
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import { accentOn, contrast, inkOn, parseColor, type Rgb, toHex } from "./color.ts";
+
+const STEPS = [0, 32, 64, 96, 128, 160, 192, 224, 255];
+const COLORS: readonly Rgb[] = STEPS.flatMap((red) =>
+  STEPS.flatMap((green) => STEPS.map((blue): Rgb => [red, green, blue])),
+);
+
+describe("contrast", () => {
+  it("is that of WCAG 2.2", () => {
+    expect(contrast([255, 255, 255], [0, 0, 0])).toBe(21);
+    expect(contrast(parseColor("#777777"), [255, 255, 255])).toBeCloseTo(4.48, 2);
+    expect(contrast(parseColor("#0000ff"), parseColor("#ffff00"))).toBeCloseTo(8, 1);
+  });
+
+  it("of the text on any colour is at least 4.5:1", () => {
+    for (const color of COLORS) {
+      expect(contrast(color, parseColor(inkOn(color)))).toBeGreaterThanOrEqual(4.5);
+    }
+  });
+
+  it.each([
+    ["light", ["#ffffff", "#f1f3f6"]],
+    ["dark", ["#16181d", "#242830"]],
+  ])("of any accent is at least 4.5:1 on each %s surface", (_, hexes) => {
+    const surfaces = hexes.map(parseColor);
+    for (const color of COLORS) {
+      const accent = parseColor(toHex(accentOn(color, surfaces)));
+      expect(Math.min(...surfaces.map((surface) => contrast(accent, surface)))).toBeGreaterThanOrEqual(4.5);
+    }
+  });
+});
+
+describe("an accent", () => {
+  it("is the colour itself where that stands out enough", () => {
+    expect(accentOn([47, 95, 208], [[255, 255, 255]])).toEqual([47, 95, 208]);
+  });
+
+  it("keeps its hue as it is darkened", () => {
+    const [red, green, blue] = accentOn([255, 200, 0], [[255, 255, 255]]);
+    expect(red).toBeGreaterThan(green);
+    expect(green).toBeGreaterThan(blue);
+  });
+});
+
+describe("parseColor", () => {
+  it("reads either case, and falls back to a readable colour", () => {
+    expect(parseColor("#FFcc00")).toEqual([255, 204, 0]);
+    expect(parseColor("red")).toEqual(parseColor("#2f5fd0"));
+    expect(parseColor("")).toEqual(parseColor("#2f5fd0"));
+  });
+
+  it("is undone by toHex", () => {
+    expect(toHex(parseColor("#0a0b0c"))).toBe("#0a0b0c");
+  });
+});

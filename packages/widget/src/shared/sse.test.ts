@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { type ServerEvent, sseParser } from "./sse.ts";
+
+function parse(...chunks: string[]): ServerEvent[] {
+  const events: ServerEvent[] = [];
+  const push = sseParser((event) => events.push(event));
+  for (const chunk of chunks) {
+    push(chunk);
+  }
+  return events;
+}
+
+const STREAM =
+  'event: meta\r\ndata: {"a":1}\r\n\r\n: still here\n\nevent:token\ndata:{"text":"one: two"}\n\rdata: x\r\r';
+const EVENTS = [
+  { name: "meta", data: '{"a":1}' },
+  { name: "token", data: '{"text":"one: two"}' },
+  { name: "message", data: "x" },
+];
+
+describe("the event stream parser", () => {
+  it("reads names and data with every kind of line end", () => {
+    expect(parse(STREAM, "\n")).toEqual(EVENTS);
+  });
+
+  it("gives the same events wherever the stream is cut", () => {
+    for (let cut = 0; cut <= STREAM.length; cut++) {
+      expect(parse(STREAM.slice(0, cut), STREAM.slice(cut), "\n")).toEqual(EVENTS);
+    }
+    expect(parse(...STREAM, "\n")).toEqual(EVENTS);
+  });
+
+  it("joins data lines, and takes one space after the colon at most", () => {
+    expect(parse("data: one\ndata:  two\ndata\n\n")).toEqual([{ name: "message", data: "one\n two\n" }]);
+  });
+
+  it("passes over comments, ids, retry hints and events without data", () => {
+    expect(parse(": hello\nid: 7\nretry: 100\nevent: empty\n\ndata: y\n\n")).toEqual([{ name: "message", data: "y" }]);
+  });
+
+  it("holds back an event that is not ended", () => {
+    expect(parse("event: token\ndata: half")).toEqual([]);
+    expect(parse("event: token\ndata: half\n")).toEqual([]);
+  });
+});

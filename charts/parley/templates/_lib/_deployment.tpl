@@ -1,0 +1,63 @@
+{{/* A service's Deployment. Its environment is the template "parley.<name>.env". */}}
+{{- define "parley.deployment" -}}
+{{- $stopSeconds := 30 -}}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ include "parley.name" . }}
+  labels:
+    {{- include "parley.labels" . | nindent 4 }}
+spec:
+  {{- if not .values.autoscaling.enabled }}
+  replicas: {{ .values.replicas }}
+  {{- end }}
+  revisionHistoryLimit: 5
+  minReadySeconds: 5
+  strategy:
+    type: RollingUpdate
+    rollingUpdate:
+      maxUnavailable: 0
+      maxSurge: 25%
+  selector:
+    matchLabels:
+      {{- include "parley.selectorLabels" . | nindent 6 }}
+  template:
+    metadata:
+      {{- include "parley.podMeta" . | nindent 6 }}
+    spec:
+      {{- include "parley.podSpec" (merge (dict "spread" true) .) | nindent 6 }}
+      {{- /* Leaving the endpoints, draining, and closing what is left, each in full. */}}
+      terminationGracePeriodSeconds: {{ add .values.preStopSeconds .values.drainSeconds $stopSeconds }}
+      containers:
+        - name: {{ .name }}
+          image: {{ include "parley.image" . }}
+          imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+          securityContext:
+            {{- include "parley.containerSecurity" . | nindent 12 }}
+          env:
+            {{- include "parley.serviceEnv" . | nindent 12 }}
+            {{- include (printf "parley.%s.env" .name) . | nindent 12 }}
+            {{- with .values.extraEnv }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+          ports:
+            {{- range $port, $number := include "parley.ports" .name | fromJson }}
+            - name: {{ $port }}
+              containerPort: {{ $number }}
+            {{- end }}
+          {{- include "parley.probes" . | nindent 10 }}
+          lifecycle:
+            preStop:
+              sleep:
+                seconds: {{ .values.preStopSeconds }}
+          resources:
+            {{- toYaml .values.resources | nindent 12 }}
+          {{- with include "parley.mounts" . | trim }}
+          volumeMounts:
+            {{- . | nindent 12 }}
+          {{- end }}
+      {{- with include "parley.volumes" . | trim }}
+      volumes:
+        {{- . | nindent 8 }}
+      {{- end }}
+{{- end -}}

@@ -1,0 +1,52 @@
+{{/* An entry from a Secret: (dict "root" $ "env" "ADMIN_TOKEN" "key" "ADMIN_TOKEN" "secret" ""). */}}
+{{- define "parley.secretEnv" -}}
+- name: {{ .env }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ default .root.Values.existingSecret .secret | required (printf "existingSecret is empty: name the Secret that holds %s" (default .env .key)) }}
+      key: {{ default .env .key }}
+{{- end -}}
+
+{{- define "parley.serviceEnv" -}}
+- name: HOST
+  value: 0.0.0.0
+- name: LOG_LEVEL
+  value: {{ .root.Values.logLevel }}
+- name: DRAIN_MS
+  value: {{ mul .values.drainSeconds 1000 | quote }}
+{{ include "parley.secretEnv" (dict "root" .root "env" "INTERNAL_TOKEN") }}
+{{ include "parley.secretEnv" (dict "root" .root "env" "ADMIN_TOKEN") }}
+{{- if .root.Values.mtls.enabled }}
+- name: GRPC_TLS_DIR
+  value: /etc/parley/tls
+{{- end }}
+{{- end -}}
+
+{{- define "parley.target" -}}
+dns:///{{ include "parley.host" . }}:{{ include "parley.port" (dict "name" .name "port" "grpc") }}
+{{- end -}}
+
+{{- define "parley.opsUrl" -}}
+http://{{ include "parley.host" . }}:{{ include "parley.port" (dict "name" .name "port" "ops") }}
+{{- end -}}
+
+{{/* (dict "root" $ "user" "parley_quota" "host" … "port" …). The password is PGPASSWORD, so it may hold any character. */}}
+{{- define "parley.databaseUrl" -}}
+{{- $db := .root.Values.database -}}
+{{- $host := .host | required "database.host is empty: name your PostgreSQL server" -}}
+postgres://{{ .user }}@{{ $host }}:{{ .port | int }}/{{ $db.name }}
+{{- if eq $db.tls.mode "verify-full" }}?sslmode=verify-full
+{{- if $db.tls.ca.existingSecret }}&sslrootcert=/etc/parley/database-ca/ca.crt{{ end }}
+{{- else if eq $db.tls.mode "no-verify" }}?sslmode=no-verify
+{{- end }}
+{{- end -}}
+
+{{/* A service's own role and its password: adds "schema" (conversation, quota, llm) to a component. */}}
+{{- define "parley.databaseEnv" -}}
+{{- $db := .root.Values.database -}}
+- name: DATABASE_URL
+  value: {{ include "parley.databaseUrl" (dict "root" .root "user" (printf "parley_%s" .schema) "host" $db.host "port" $db.port) | quote }}
+{{ include "parley.secretEnv" (dict "root" .root "env" "PGPASSWORD" "key" (printf "%s_DATABASE_PASSWORD" (upper .schema)) "secret" $db.existingSecret) }}
+- name: DATABASE_POOL
+  value: {{ .values.databasePool | quote }}
+{{- end -}}

@@ -1,0 +1,52 @@
+{{- define "parley.chartName" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* Names leave room for "-llm-proxy-ops" within 63 characters. */}}
+{{- define "parley.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := include "parley.chartName" . -}}
+{{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
+{{- $full | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A component's name: (dict "root" $ "name" "edge"). */}}
+{{- define "parley.name" -}}
+{{ include "parley.fullname" .root }}-{{ .name }}
+{{- end -}}
+
+{{/* A component's DNS name inside the cluster, whatever the cluster's domain. */}}
+{{- define "parley.host" -}}
+{{ include "parley.name" . }}.{{ .root.Release.Namespace }}.svc
+{{- end -}}
+
+{{- define "parley.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "parley.chartName" .root }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .name }}
+{{- end -}}
+
+{{- define "parley.labels" -}}
+{{ include "parley.selectorLabels" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: parley
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "parley.image" -}}
+{{- $global := .root.Values.image -}}
+{{- $repository := .values.image.repository -}}
+{{- if $global.registry }}{{ $repository = printf "%s/%s" $global.registry $repository }}{{ end -}}
+{{- if .values.image.digest -}}
+{{ printf "%s@%s" $repository .values.image.digest }}
+{{- else -}}
+{{ printf "%s:%s" $repository (default .root.Chart.AppVersion $global.tag) }}
+{{- end -}}
+{{- end -}}

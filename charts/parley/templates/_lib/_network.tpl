@@ -1,0 +1,104 @@
+{{/*
+A component's NetworkPolicy. Its templates "parley.<name>.from" and "parley.<name>.to" are the rules; together they are exactly
+who calls whom. Nothing else goes in or out.
+*/}}
+{{- define "parley.networkPolicy" -}}
+{{- if .root.Values.networkPolicy.enabled -}}
+{{- $from := include (printf "parley.%s.from" .name) . | trim -}}
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: {{ include "parley.name" . }}
+  labels:
+    {{- include "parley.labels" . | nindent 4 }}
+  {{- with .annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  podSelector:
+    matchLabels:
+      {{- include "parley.selectorLabels" . | nindent 6 }}
+  policyTypes: [Ingress, Egress]
+  {{- if $from }}
+  ingress:
+    {{- $from | nindent 4 }}
+  {{- else }}
+  ingress: []
+  {{- end }}
+  egress:
+    {{- include "parley.toDns" .root | nindent 4 }}
+    {{- include (printf "parley.%s.to" .name) . | trim | nindent 4 }}
+{{- end }}
+{{- end -}}
+
+{{/* From components to a port of this one: adds "callers" and "port". */}}
+{{- define "parley.fromCallers" -}}
+{{- $root := .root -}}
+- from:
+    {{- range .callers }}
+    - podSelector:
+        matchLabels:
+          {{- include "parley.selectorLabels" (dict "root" $root "name" .) | nindent 10 }}
+    {{- end }}
+  ports:
+    - port: {{ .port }}
+{{- end -}}
+
+{{/* The ops port: the command's pod and Prometheus. */}}
+{{- define "parley.fromOperators" -}}
+{{- if and .root.Values.cli.enabled (ne .name "edge") }}
+{{ include "parley.fromCallers" (dict "root" .root "callers" (list "cli") "port" "ops") }}
+{{- end }}
+{{- with .root.Values.networkPolicy.prometheus }}
+- from:
+    {{- toYaml . | nindent 4 }}
+  ports:
+    - port: ops
+{{- end }}
+{{- end -}}
+
+{{/* To a port of another component: adds "callee" and "port". */}}
+{{- define "parley.toCallee" -}}
+- to:
+    - podSelector:
+        matchLabels:
+          {{- include "parley.selectorLabels" (dict "root" .root "name" .callee) | nindent 10 }}
+  ports:
+    - port: {{ .port }}
+{{- end -}}
+
+{{/* To peers outside the release, or anywhere: (dict "peers" … "port" …). */}}
+{{- define "parley.toPeers" -}}
+- {{ with .peers }}to:
+    {{- toYaml . | nindent 4 }}
+  {{ end }}ports:
+    - port: {{ .port | int }}
+{{- end -}}
+
+{{- define "parley.toDns" -}}
+- {{ with .Values.networkPolicy.dns }}to:
+    {{- toYaml . | nindent 4 }}
+  {{ end }}ports:
+    - port: 53
+      protocol: UDP
+    - port: 53
+      protocol: TCP
+{{- end -}}
+
+{{- define "parley.toDatabase" -}}
+{{ include "parley.toPeers" (dict "peers" .Values.networkPolicy.database "port" .Values.database.port) }}
+{{- end -}}
+
+{{- define "parley.toInternet" -}}
+- to:
+    - ipBlock:
+        cidr: 0.0.0.0/0
+        except:
+          {{- toYaml .Values.networkPolicy.privateRanges | nindent 10 }}
+    - ipBlock:
+        cidr: ::/0
+        except: [fc00::/7, fe80::/10]
+  ports:
+    - port: 443
+{{- end -}}

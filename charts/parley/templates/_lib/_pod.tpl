@@ -1,0 +1,76 @@
+{{/*
+A component is (dict "root" $ "name" "quota" "values" .Values.quota), with "schema" when it has a database and "mtls" when it
+talks gRPC. Everything below is Pod Security "restricted".
+*/}}
+{{- define "parley.podSpec" -}}
+{{- $pod := mergeOverwrite (deepCopy .root.Values.pod) (default dict .values.pod) -}}
+serviceAccountName: {{ include "parley.name" . }}
+automountServiceAccountToken: false
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  {{- with $pod.runAsUser }}
+  runAsUser: {{ . | int }}
+  runAsGroup: {{ . | int }}
+  fsGroup: {{ . | int }}
+  {{- end }}
+  seccompProfile:
+    type: RuntimeDefault
+{{- with .root.Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- with $pod.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with $pod.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $pod.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $pod.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if and $pod.topologySpread .spread }}
+topologySpreadConstraints:
+  {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+  - maxSkew: 1
+    topologyKey: {{ . }}
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "parley.selectorLabels" $ | nindent 8 }}
+    matchLabelKeys: [pod-template-hash]
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "parley.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end -}}
+
+{{- define "parley.podMeta" -}}
+{{- $pod := mergeOverwrite (deepCopy .root.Values.pod) (default dict .values.pod) -}}
+labels:
+  {{- include "parley.labels" . | nindent 2 }}
+  {{- with $pod.labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- $annotations := deepCopy $pod.annotations }}
+{{- if and (eq .name "llm-proxy") .root.Values.llmProxy.config }}
+{{- $_ := set $annotations "checksum/llm-config" (toYaml .root.Values.llmProxy.config | sha256sum) }}
+{{- end }}
+{{- with $annotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,15 @@
+{{/* The one place that numbers ports: `http` is public, `grpc` the data plane, `ops` metrics, health and the admin services. */}}
+{{- define "parley.ports" -}}
+{{- $ports := dict
+  "edge" (dict "http" 8080 "ops" 8081)
+  "conversation" (dict "grpc" 8082 "ops" 8083)
+  "quota" (dict "grpc" 8084 "ops" 8085)
+  "llm-proxy" (dict "grpc" 8086 "ops" 8087)
+  "cli" dict -}}
+{{ get $ports . | toJson }}
+{{- end -}}
+
+{{/* (dict "name" "edge" "port" "http") → 8080 */}}
+{{- define "parley.port" -}}
+{{- get (include "parley.ports" .name | fromJson) .port | int -}}
+{{- end -}}

@@ -1,0 +1,37 @@
+{{/* Headless: its name resolves to every ready pod, over which gRPC clients balance by themselves. "ports" names those to publish. */}}
+{{- define "parley.headlessService" -}}
+{{- $ports := include "parley.ports" .name | fromJson -}}
+apiVersion: v1
+kind: Service
+metadata:
+  name: {{ default (include "parley.name" .) .serviceName }}
+  labels:
+    {{- include "parley.labels" . | nindent 4 }}
+spec:
+  clusterIP: None
+  selector:
+    {{- include "parley.selectorLabels" . | nindent 4 }}
+  ports:
+    {{- range .ports }}
+    - name: {{ . }}
+      port: {{ get $ports . }}
+      targetPort: {{ . }}
+      {{- if eq . "grpc" }}
+      appProtocol: kubernetes.io/h2c
+      {{- end }}
+    {{- end }}
+{{- end -}}
+
+{{- define "parley.serviceAccount" -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ include "parley.name" . }}
+  labels:
+    {{- include "parley.labels" . | nindent 4 }}
+  {{- with .values.serviceAccountAnnotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+automountServiceAccountToken: false
+{{- end -}}

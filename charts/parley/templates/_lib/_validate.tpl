@@ -1,0 +1,23 @@
+{{/* What the schema cannot say: rules over more than one value. */}}
+{{- define "parley.validate" -}}
+{{- if and (or .Values.ingress.enabled .Values.httpRoute.enabled) (not .Values.edge.trustedProxies) -}}
+{{- fail "edge.trustedProxies is empty behind an ingress or gateway: every visitor would share one rate limit. Give the CIDRs that it connects from." -}}
+{{- end -}}
+{{- if and .Values.ingress.enabled (not .Values.ingress.hosts) -}}
+{{- fail "ingress.hosts is empty: give the public host name." -}}
+{{- end -}}
+{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
+{{- fail "httpRoute.parentRefs is empty: name the Gateway to attach to." -}}
+{{- end -}}
+{{- if and .Values.mtls.enabled .Values.mtls.certManager (not .Values.mtls.issuerRef) -}}
+{{- fail "mtls.issuerRef is empty: name the cert-manager issuer, or set mtls.certManager to false and bring the Secrets." -}}
+{{- end -}}
+{{- if and .Values.llmProxy.config .Values.llmProxy.existingConfigMap -}}
+{{- fail "llmProxy.config and llmProxy.existingConfigMap exclude each other." -}}
+{{- end -}}
+{{- range $name, $key := dict "issuer" "JWT_ISSUER" "audience" "JWT_AUDIENCE" "jwksUrl" "JWKS_URL" -}}
+{{- if not (get $.Values.sso $name) -}}
+{{- fail (printf "sso.%s is empty: the edge checks access tokens against your single sign-on; see docs/install/sso.md." $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,54 @@
+{{/* What a component mounts: certificates between the services, the database's authority, the llm-proxy's configuration. */}}
+{{- define "parley.mounts" -}}
+{{- $root := .root -}}
+{{- if and $root.Values.mtls.enabled .mtls }}
+- name: tls
+  mountPath: /etc/parley/tls
+  readOnly: true
+{{- end }}
+{{- if and .schema $root.Values.database.tls.ca.existingSecret }}
+- name: database-ca
+  mountPath: /etc/parley/database-ca
+  readOnly: true
+{{- end }}
+{{- if and (eq .name "llm-proxy") (include "parley.llmConfigMap" $root) }}
+- name: llm-config
+  mountPath: /etc/parley/llm
+  readOnly: true
+{{- end }}
+{{- end -}}
+
+{{- define "parley.volumes" -}}
+{{- $root := .root -}}
+{{- if and $root.Values.mtls.enabled .mtls }}
+- name: tls
+  secret:
+    secretName: {{ include "parley.name" . }}-tls
+    defaultMode: 288
+{{- end }}
+{{- with $root.Values.database.tls.ca }}
+{{- if and $.schema .existingSecret }}
+- name: database-ca
+  secret:
+    secretName: {{ .existingSecret }}
+    items:
+      - key: {{ .key }}
+        path: ca.crt
+{{- end }}
+{{- end }}
+{{- if eq .name "llm-proxy" }}
+{{- with include "parley.llmConfigMap" $root }}
+- name: llm-config
+  configMap:
+    name: {{ . }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "parley.llmConfigMap" -}}
+{{- if .Values.llmProxy.existingConfigMap -}}
+{{ .Values.llmProxy.existingConfigMap }}
+{{- else if .Values.llmProxy.config -}}
+{{ include "parley.name" (dict "root" . "name" "llm-proxy") }}
+{{- end -}}
+{{- end -}}

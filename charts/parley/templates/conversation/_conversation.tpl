@@ -1,0 +1,22 @@
+{{- define "parley.conversation.env" -}}
+- name: KEY_PREFIX
+  value: {{ .values.keyPrefix }}
+- name: QUOTA_TARGET
+  value: {{ include "parley.target" (dict "root" .root "name" "quota") }}
+- name: LLM_TARGET
+  value: {{ include "parley.target" (dict "root" .root "name" "llm-proxy") }}
+{{ include "parley.databaseEnv" . }}
+{{- end -}}
+
+{{- define "parley.conversation.from" -}}
+{{ include "parley.fromCallers" (dict "root" .root "callers" (list "edge") "port" "grpc") }}
+{{- include "parley.fromOperators" . }}
+{{- end -}}
+
+{{- define "parley.conversation.to" -}}
+{{- range list "quota" "llm-proxy" }}
+{{ include "parley.toCallee" (dict "root" $.root "callee" . "port" "grpc") }}
+{{- end }}
+{{ include "parley.toDatabase" .root }}
+{{ include "parley.toInternet" .root }}
+{{- end -}}

@@ -1,0 +1,15 @@
+{{/* Hooks run in order of weight, before anything else of the release exists, so the Job brings all that it needs. */}}
+{{- define "parley.hook" -}}
+{{- if .root.Values.migrations.hook }}
+helm.sh/hook: pre-install,pre-upgrade
+helm.sh/hook-weight: {{ .weight | quote }}
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+{{- end }}
+{{- end -}}
+
+{{- define "parley.migrations.from" -}}{{- end -}}
+
+{{- define "parley.migrations.to" -}}
+{{- $values := .root.Values -}}
+{{ include "parley.toPeers" (dict "peers" $values.networkPolicy.database "port" (default $values.database.port $values.migrations.database.port)) }}
+{{- end -}}

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Makes the images that docker-compose.yml and the Dockerfile start from, on a machine that reaches no image registry but Debian's packages
+# and npm's: node:24-bookworm-slim by debootstrap with the node that runs here, PostgreSQL and Redis on top of it. Needs root and debootstrap.
+#
+#   deploy/docker/stand-ins/make.sh PATH_OF_NODE_24
+set -euo pipefail
+cd "$(dirname "$0")"
+node=$1
+
+if ! docker image inspect node:24-bookworm-slim >/dev/null 2>&1; then
+  root=$(mktemp -d)
+  trap 'rm -rf "$root"' EXIT
+  debootstrap --variant=minbase --include=ca-certificates bookworm "$root" >/dev/null
+  rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/*
+  chroot "$root" groupadd --gid 1000 node
+  chroot "$root" useradd --uid 1000 --gid 1000 --create-home node
+  cp "$node" "$root/usr/local/bin/node"
+  mkdir -p "$root/usr/local/lib/node_modules"
+  npm=$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")
+  cp -r "$npm" "$root/usr/local/lib/node_modules/npm"
+  ln -s ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/local/bin/npm"
+  ln -s ../lib/node_modules/npm/bin/npx-cli.js "$root/usr/local/bin/npx"
+  tar --directory "$root" --create . | docker import --change 'CMD ["node"]' - node:24-bookworm-slim >/dev/null
+fi
+
+for target in postgres:17-bookworm redis:8-bookworm; do
+  docker image inspect "$target" >/dev/null 2>&1 ||
+    docker build --quiet --network host --target "${target%%:*}" --tag "$target" . >/dev/null
+done

@@ -1,0 +1,68 @@
+import { join, resolve } from "node:path";
+import { machineEnvironment } from "@parley/cli";
+import { Environment } from "@parley/service-kit/environment";
+import { PORT_COUNT } from "./ports.ts";
+
+export type Config = ReturnType<typeof readConfig>;
+
+const SSO_VARIABLES = ["JWT_ISSUER", "JWT_AUDIENCE", "JWKS_URL"];
+const EDGE_VARIABLES = [
+  "PUBLIC_HOST",
+  "REDIS_URL",
+  "TRUSTED_PROXIES",
+  "MAX_STREAMS",
+  "MAX_STREAMS_PER_CLIENT",
+  ...SSO_VARIABLES,
+  "JWT_WORKSPACE_CLAIM",
+];
+const CONVERSATION_VARIABLES = ["EGRESS_ALLOW", "KEY_PREFIX"];
+const LLM_VARIABLES = [
+  "OPENAI_API_KEY",
+  "OPENAI_BASE_URL",
+  "OLLAMA_HOST",
+  "DEFAULT_MODEL",
+  "LLM_CONFIG",
+  "EGRESS_ALLOW",
+];
+const COMMON_VARIABLES = ["LOG_LEVEL", "DRAIN_MS"];
+
+/** Reads the start's environment; throws ConfigError with everything that is wrong. */
+export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
+  const environment = new Environment(values);
+  const given = (names: readonly string[]) =>
+    Object.fromEntries(names.flatMap((name) => (values[name] ? [[name, values[name]]] : [])));
+  const missing = SSO_VARIABLES.filter((name) => !values[name]);
+  if (missing.length > 0 && missing.length < SSO_VARIABLES.length) {
+    environment.refuse(`${missing.join(" and ")} must be set too: a single sign-on is ${SSO_VARIABLES.join(", ")}`);
+  }
+  const dataDir = resolve(workingDir, environment.text("DATA_DIR", ".parley"));
+  const llmConfig = environment.optional("LLM_CONFIG");
+  return environment.finish({
+    /** The first of PORT_COUNT ports. */
+    port: environment.integer("PORT", 8080, { min: 1, max: 65_536 - PORT_COUNT }),
+    /** Where the public port listens. */
+    publicHost: environment.text("PUBLIC_HOST", "0.0.0.0"),
+    dataDir,
+    databaseUrl: environment.optionalUrl("DATABASE_URL", ["postgres", "postgresql"]),
+    adminToken: environment.optional("ADMIN_TOKEN"),
+    internalToken: environment.optional("INTERNAL_TOKEN"),
+    hasSso: missing.length === 0,
+    workspaceClaim: environment.text("JWT_WORKSPACE_CLAIM", "workspace_id"),
+    drainMs: environment.integer("DRAIN_MS", 25_000),
+    /** What each service is given of this environment, and no other. */
+    passedOn: {
+      edge: given([...COMMON_VARIABLES, ...EDGE_VARIABLES]),
+      conversation: given([...COMMON_VARIABLES, ...CONVERSATION_VARIABLES]),
+      quota: given(COMMON_VARIABLES),
+      "llm-proxy": {
+        ...given([...COMMON_VARIABLES, ...LLM_VARIABLES]),
+        ...(llmConfig && { LLM_CONFIG: resolve(workingDir, llmConfig) }),
+      },
+    },
+    /** The value of a variable that LLM_CONFIG names: providers' keys go by names of the operator's choosing. */
+    readVariable: (name: string) => values[name] || undefined,
+    llmConfigPath: llmConfig && resolve(workingDir, llmConfig),
+    /** What every process is given: the machine's variables, and where Node keeps compiled code for the next start. */
+    machine: { ...machineEnvironment(values), NODE_COMPILE_CACHE: join(dataDir, "cache") },
+  });
+}

@@ -1,0 +1,100 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Admin, AdminError } from "@parley/cli";
+import { BotAdminService, KeyAdminService, KnowledgeAdminService } from "@parley/rpc/conversation";
+import { WorkspaceAdminService } from "@parley/rpc/quota";
+import { type Document, readDocumentation } from "./documentation.ts";
+import { systemCode } from "./errors.ts";
+
+export type Demo = {
+  publicKey: string;
+  /** Documents sent now: all of them the first time, later those whose content changed. */
+  documentsSent: number;
+};
+
+export const DEMO = { workspaceId: "demo", botSlug: "demo" };
+const DOMAINS = ["localhost", "127.0.0.1"];
+/** What was sent last, by name: the services keep the text but not what it was made of. */
+const DIGESTS_FILE = "demo-documents.json";
+
+/**
+ * Sees to it that the workspace "Demo" is there with a bot that knows Parley's own documentation and a key for this
+ * machine's pages. Makes what is missing and leaves the rest as its user made it.
+ */
+export async function ensureDemo(admin: Admin, dataDir: string): Promise<Demo> {
+  await ensureWorkspace(admin);
+  await ensureBot(admin);
+  const [publicKey, documentsSent] = await Promise.all([ensureKey(admin), sendDocumentation(admin, dataDir)]);
+  return { publicKey, documentsSent };
+}
+
+async function ensureWorkspace(admin: Admin): Promise<void> {
+  await admin(WorkspaceAdminService, async (service) => {
+    const { workspaces } = await service.listWorkspaces({});
+    if (workspaces.some(({ id }) => id === DEMO.workspaceId)) return;
+    await service.createWorkspace({ id: DEMO.workspaceId, name: "Demo", plan: "free" });
+  });
+}
+
+async function ensureBot(admin: Admin): Promise<void> {
+  const { workspaceId, botSlug: slug } = DEMO;
+  try {
+    await admin(BotAdminService, (service) => service.getBot({ workspaceId, slug }));
+  } catch (error) {
+    if (!(error instanceof AdminError) || error.code !== "bot_not_found") throw error;
+    const changes = {
+      name: "Parley guide",
+      welcomeMessage: "Hello! Ask me about Parley: I have read its documentation.",
+      quickReplies: { values: ["What is Parley?", "How do I add my own documents?", "How do I embed the widget?"] },
+      systemPrompt: "You answer questions about Parley from its documentation, briefly and exactly.",
+    };
+    await admin(BotAdminService, (service) => service.createBot({ workspaceId, slug, changes }));
+  }
+}
+
+async function ensureKey(admin: Admin): Promise<string> {
+  return admin(KeyAdminService, async (service) => {
+    const { keys } = await service.listKeys({ workspaceId: DEMO.workspaceId });
+    const usable = keys.find(
+      (key) =>
+        key.botSlug === DEMO.botSlug &&
+        key.revokedAt === "" &&
+        key.allowedDomains.some((domain) => domain.includes("localhost")),
+    );
+    if (usable) return usable.publicKey;
+    const { key } = await service.createKey({ ...DEMO, domains: DOMAINS });
+    return key?.publicKey ?? "";
+  });
+}
+
+async function sendDocumentation(admin: Admin, dataDir: string): Promise<number> {
+  const documents = await readDocumentation();
+  const digestsPath = join(dataDir, DIGESTS_FILE);
+  const digests = await readDigests(digestsPath);
+  const { sources } = await admin(KnowledgeAdminService, (service) => service.listSources(DEMO));
+  const stored = new Set(sources.map(({ name }) => name));
+  const isStored = ({ name, digest }: Document) => stored.has(name) && digests[name] === digest;
+  const isGone = (name: string) => stored.has(name) && documents.every((document) => document.name !== name);
+
+  const changed = documents.filter((document) => !isStored(document));
+  for (const { name, content } of changed) {
+    await admin(KnowledgeAdminService, (service) => service.addSource({ ...DEMO, name, format: "md", content }));
+  }
+  // Pages that are no longer part of the documentation; what the user added stays.
+  for (const name of Object.keys(digests).filter(isGone)) {
+    await admin(KnowledgeAdminService, (service) => service.removeSource({ ...DEMO, name }));
+  }
+  const sent = Object.fromEntries(documents.map(({ name, digest }) => [name, digest]));
+  await writeFile(digestsPath, `${JSON.stringify(sent, undefined, 2)}\n`);
+  return changed.length;
+}
+
+async function readDigests(path: string): Promise<Record<string, string>> {
+  try {
+    return JSON.parse(await readFile(path, "utf8")) as Record<string, string>;
+  } catch (error) {
+    // Damaged or not there: everything is sent again, which does no harm.
+    if (error instanceof SyntaxError || systemCode(error) === "ENOENT") return {};
+    throw error;
+  }
+}

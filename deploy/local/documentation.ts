@@ -1,0 +1,40 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { systemCode } from "./errors.ts";
+
+export type Document = {
+  /** Its path in the repository, such as `docs/api.md`. */
+  name: string;
+  content: Uint8Array<ArrayBuffer>;
+  /** SHA-256 of its content, in hexadecimal. */
+  digest: string;
+};
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Tables for whoever changes Parley; a visitor's question would only drown in them. */
+const NOT_FOR_VISITORS = ["contract-coverage.md", "dependencies.md"];
+
+/** Parley's own documentation: the README and the pages of docs/. */
+export async function readDocumentation(root = ROOT): Promise<Document[]> {
+  const pages = (await namesIn(join(root, "docs")))
+    .filter((name) => name.endsWith(".md") && !NOT_FOR_VISITORS.includes(name))
+    .map((name) => `docs/${name}`);
+  return Promise.all(["README.md", ...pages].map((name) => read(root, name)));
+}
+
+async function read(root: string, name: string): Promise<Document> {
+  const content = new Uint8Array(await readFile(join(root, name)));
+  return { name, content, digest: createHash("sha256").update(content).digest("hex") };
+}
+
+async function namesIn(dir: string): Promise<string[]> {
+  try {
+    return await readdir(dir);
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return [];
+    throw error;
+  }
+}

@@ -1,0 +1,90 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { StartError, systemCode } from "./errors.ts";
+
+export type Ports = ReturnType<typeof portsFrom>;
+
+/** How many ports one Parley takes, from its public one on. */
+export const PORT_COUNT = 10;
+/** What is not the public port listens here and nowhere else. */
+export const LOOPBACK = "127.0.0.1";
+const RETRY_MS = 100;
+
+/** Every port, counted from the public one. */
+export function portsFrom(first: number) {
+  return {
+    edge: first,
+    edgeOps: first + 1,
+    conversation: first + 2,
+    conversationOps: first + 3,
+    quota: first + 4,
+    quotaOps: first + 5,
+    llm: first + 6,
+    llmOps: first + 7,
+    database: first + 8,
+    shop: first + 9,
+  };
+}
+
+const PURPOSES: Readonly<Record<keyof Ports, string>> = {
+  edge: "the public address",
+  edgeOps: "the edge's ops port",
+  conversation: "conversation",
+  conversationOps: "conversation's ops port",
+  quota: "quota",
+  quotaOps: "quota's ops port",
+  llm: "llm-proxy",
+  llmOps: "llm-proxy's ops port",
+  database: "the database",
+  shop: "the sample shop",
+};
+
+/**
+ * Throws StartError when a port is taken, after waiting `patienceMs` for a previous run to give it back; `publicHost` is
+ * where the public one listens. The database's is left out: one that outlived its start may hold it, and is reused.
+ */
+export async function assertPortsFree(ports: Ports, publicHost: string, patienceMs: number): Promise<void> {
+  const deadline = performance.now() + patienceMs;
+  for (const [name, port] of Object.entries(ports) as [keyof Ports, number][]) {
+    if (name === "database") continue;
+    const host = name === "edge" ? publicHost : LOOPBACK;
+    for (;;) {
+      const problem = await tryPort(host, port);
+      if (problem === undefined) break;
+      if (problem !== "EADDRINUSE" || performance.now() > deadline) throw refuse(problem, port, name, ports.edge);
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+/** The system's code of what keeps us from listening there; undefined when nothing does. */
+async function tryPort(host: string, port: number): Promise<string | undefined> {
+  const probe = createServer();
+  try {
+    probe.listen({ port, host, exclusive: true });
+    await once(probe, "listening");
+    await once(probe.close(), "close");
+    return undefined;
+  } catch (error) {
+    return systemCode(error) ?? "unknown";
+  }
+}
+
+function refuse(problem: string, port: number, name: keyof Ports, first: number): StartError {
+  const purpose = `port ${port}, for ${PURPOSES[name]},`;
+  switch (problem) {
+    case "EADDRINUSE":
+      return new StartError(
+        `${purpose} is taken: end the program that has it, or take other ports with PORT=${elsewhere(first)} (${PORT_COUNT} from there on)`,
+      );
+    case "EACCES":
+      return new StartError(`${purpose} may not be opened by this user: take ports above 1023, such as PORT=8080`);
+    default:
+      return new StartError(`${purpose} cannot be opened (${problem}): see PORT and PUBLIC_HOST`);
+  }
+}
+
+function elsewhere(first: number): number {
+  return first < 60_000 ? first + 100 : first - 100;
+}

@@ -1,0 +1,96 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readConfig } from "./config.ts";
+import { portsFrom } from "./ports.ts";
+import { serviceSpecs } from "./services.ts";
+
+const SECRETS = {
+  adminToken: "admin-secret",
+  internalToken: "internal-secret",
+  databasePassword: "superuser-secret",
+  conversationPassword: "conversation-secret",
+  quotaPassword: "quota-secret",
+  llmPassword: "llm-secret",
+};
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "parley-services-"));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+async function environments(values: Record<string, string>) {
+  const config = readConfig({ PATH: "/bin", ...values }, dir);
+  const specs = await serviceSpecs({
+    config,
+    ports: portsFrom(config.port),
+    secrets: SECRETS,
+    databaseUrl: "postgres://postgres:superuser-secret@127.0.0.1:8088/parley",
+    tokens: { terms: null, edgeEnvironment: { JWT_ISSUER: "parley-development" } },
+    widgetDir: "/widget",
+  });
+  return Object.fromEntries(Object.entries(specs).map(([name, { env }]) => [name, env]));
+}
+
+/** The services in whose environment a text stands. */
+const holders = (all: Record<string, Record<string, string>>, text: string) =>
+  Object.keys(all).filter((name) => JSON.stringify(all[name]).includes(text));
+
+describe("serviceSpecs", () => {
+  it("gives what is secret to nobody but the service that needs it", async () => {
+    const all = await environments({
+      OPENAI_API_KEY: "openai-secret",
+      REDIS_URL: "redis://:redis-secret@h",
+      OTHER: "other",
+    });
+    expect(holders(all, "superuser-secret")).toEqual([]);
+    expect(holders(all, "conversation-secret")).toEqual(["conversation"]);
+    expect(holders(all, "quota-secret")).toEqual(["quota"]);
+    expect(holders(all, "llm-secret")).toEqual(["llm-proxy"]);
+    expect(holders(all, "openai-secret")).toEqual(["llm-proxy"]);
+    expect(holders(all, "redis-secret")).toEqual(["edge"]);
+    expect(holders(all, "OTHER")).toEqual([]);
+  });
+
+  it("counts every port from PORT on and joins the services by them", async () => {
+    const all = await environments({ PORT: "9000" });
+    expect(all.edge).toMatchObject({
+      PORT: "9000",
+      OPS_PORT: "9001",
+      CONVERSATION_TARGET: "127.0.0.1:9002",
+      QUOTA_TARGET: "127.0.0.1:9004",
+      LLM_TARGET: "127.0.0.1:9006",
+    });
+    expect(all.conversation).toMatchObject({ GRPC_PORT: "9002", OPS_PORT: "9003", QUOTA_TARGET: "127.0.0.1:9004" });
+    expect(all.quota).toMatchObject({
+      GRPC_PORT: "9004",
+      OPS_PORT: "9005",
+      DATABASE_URL: "postgres://parley_quota:quota-secret@127.0.0.1:8088/parley",
+    });
+  });
+
+  it("gives llm-proxy the variables that LLM_CONFIG names, and no others", async () => {
+    await writeFile(join(dir, "llm.yaml"), "providers:\n  groq: { apiKeyEnv: GROQ_API_KEY }\n");
+    const all = await environments({
+      LLM_CONFIG: "llm.yaml",
+      GROQ_API_KEY: "groq-secret",
+      MISTRAL_API_KEY: "mistral-secret",
+    });
+    expect(all["llm-proxy"]).toMatchObject({ LLM_CONFIG: join(dir, "llm.yaml"), GROQ_API_KEY: "groq-secret" });
+    expect(holders(all, "groq-secret")).toEqual(["llm-proxy"]);
+    expect(holders(all, "mistral-secret")).toEqual([]);
+  });
+
+  it("says that LLM_CONFIG cannot be read", async () => {
+    await expect(environments({ LLM_CONFIG: "nowhere.yaml" })).rejects.toThrow(
+      /cannot read LLM_CONFIG .*nowhere\.yaml \(ENOENT\)/,
+    );
+  });
+
+  it("lets a single sign-on of the environment stand before the development issuer", async () => {
+    const sso = { JWT_ISSUER: "https://sso.example", JWT_AUDIENCE: "parley", JWKS_URL: "https://sso.example/keys" };
+    expect((await environments(sso)).edge).toMatchObject(sso);
+  });
+});

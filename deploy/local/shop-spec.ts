@@ -1,0 +1,21 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { NODE_FLAGS } from "@parley/cli";
+import type { Config } from "./config.ts";
+import { LOOPBACK } from "./ports.ts";
+import type { ProcessSpec } from "./process-life.ts";
+
+export type Shop = { config: Config; port: number; edgeUrl: string; publicKey: string };
+
+/** How the sample shop is started: a page with the widget on an origin of its own. */
+export function shopSpec({ config, port, edgeUrl, publicKey }: Shop): ProcessSpec {
+  const script = fileURLToPath(new URL("../../packages/demo-site/src/main.ts", import.meta.url));
+  return {
+    name: "sample shop",
+    args: [...NODE_FLAGS, script],
+    env: { ...config.machine, PORT: String(port), HOST: LOOPBACK, EDGE_URL: edgeUrl, PUBLIC_KEY: publicKey },
+    readyUrl: `http://${LOOPBACK}:${port}/`,
+    logPath: join(config.dataDir, "logs", "sample-shop.log"),
+    stopTimeoutMs: 5_000,
+  };
+}

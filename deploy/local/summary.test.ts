@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { summarize } from "./summary.ts";
+
+const FACTS = {
+  edgeUrl: "http://localhost:8080",
+  shopUrl: "http://localhost:8089",
+  publicKey: "svc_pk_abc",
+  defaultModel: "builtin:extractive",
+  dataDir: "/clone/.parley",
+  databaseDir: "/clone/.parley/postgres",
+  hasSso: false,
+  sessionId: "3b7abe90-615e-4a9f-ab6f-aaa9f703ad38",
+};
+
+describe("summarize", () => {
+  it("gives a curl that can be pasted", () => {
+    const text = summarize(FACTS).replaceAll("\\\n", "");
+    const [, url, origin, body] = /curl -N (\S+) -H 'Origin: (\S+)' .* -d '(.+)'/.exec(text) ?? [];
+    expect([url, origin]).toEqual(["http://localhost:8080/api/chat/", "http://localhost:8089"]);
+    expect(JSON.parse(body ?? "")).toEqual({
+      public_key: "svc_pk_abc",
+      session_id: FACTS.sessionId,
+      message: "What is Parley?",
+    });
+  });
+
+  it("says how to get another model, until there is one", () => {
+    expect(summarize(FACTS)).toContain("builtin:extractive (set OPENAI_API_KEY");
+    expect(summarize({ ...FACTS, defaultModel: "openai:gpt-4o-mini" })).not.toContain("OPENAI_API_KEY");
+  });
+
+  it("names the database's directory when that is elsewhere", () => {
+    expect(summarize(FACTS)).toContain("Data, logs   /clone/.parley\n");
+    expect(summarize({ ...FACTS, databaseDir: undefined })).toContain("Data, logs   /clone/.parley\n");
+    expect(summarize({ ...FACTS, databaseDir: "/var/lib/parley/1" })).toContain(
+      "Data, logs   /clone/.parley, and the database's in /var/lib/parley/1\n",
+    );
+  });
+
+  it("offers tokens only where there is a development issuer", () => {
+    expect(summarize(FACTS)).toContain("parley token --workspace demo");
+    expect(summarize({ ...FACTS, hasSso: true })).not.toContain("parley token");
+  });
+});

@@ -1,0 +1,56 @@
+import { type Container, type Manifest, nameOf, type PodSpec, workloads } from "../manifest.ts";
+
+const ALLOWED_VOLUMES = [
+  "configMap",
+  "csi",
+  "downwardAPI",
+  "emptyDir",
+  "ephemeral",
+  "persistentVolumeClaim",
+  "projected",
+  "secret",
+];
+
+/** What the Pod Security Standard "restricted" refuses, and what we ask beyond it: a read-only root, no token, no service links. */
+export function podSecurityProblems(manifests: readonly Manifest[]): string[] {
+  return workloads(manifests).flatMap(({ manifest, pod }) =>
+    [
+      ...podProblems(pod),
+      ...[...(pod.initContainers ?? []), ...pod.containers].flatMap((container) => containerProblems(container, pod)),
+    ].map((problem) => `${nameOf(manifest)}: ${problem}`),
+  );
+}
+
+function podProblems(pod: PodSpec): string[] {
+  const volumes = (pod.volumes ?? []).flatMap(({ name, ...source }) =>
+    Object.keys(source)
+      .filter((kind) => !ALLOWED_VOLUMES.includes(kind))
+      .map((kind) => `the volume ${name} is a ${kind}`),
+  );
+  return [
+    ...(pod.hostNetwork || pod.hostPID || pod.hostIPC ? ["shares a namespace with its node"] : []),
+    ...(pod.securityContext?.seccompProfile?.type === "RuntimeDefault" ? [] : ["has no seccomp profile"]),
+    ...(pod.automountServiceAccountToken === false ? [] : ["mounts a token of the cluster's API"]),
+    ...(pod.enableServiceLinks === false ? [] : ["gets the addresses of every Service as environment"]),
+    ...volumes,
+  ];
+}
+
+function containerProblems({ name, securityContext: own = {}, resources, image }: Container, pod: PodSpec): string[] {
+  const nonRoot = own.runAsNonRoot ?? pod.securityContext?.runAsNonRoot;
+  const user = own.runAsUser ?? pod.securityContext?.runAsUser;
+  const { add = [], drop = [] } = own.capabilities ?? {};
+  return [
+    ...(own.privileged ? ["is privileged"] : []),
+    ...(own.allowPrivilegeEscalation === false ? [] : ["may gain privileges"]),
+    ...(nonRoot === true && user !== 0 ? [] : ["may run as root"]),
+    ...(drop.includes("ALL") && add.every((capability) => capability === "NET_BIND_SERVICE")
+      ? []
+      : ["keeps capabilities"]),
+    ...(own.readOnlyRootFilesystem === true ? [] : ["can write to its root file system"]),
+    ...(resources?.requests?.cpu && resources.requests.memory && resources.limits?.memory
+      ? []
+      : ["has no requests and limits"]),
+    ...(image.endsWith(":latest") ? ["runs whatever is latest"] : []),
+  ].map((problem) => `${name} ${problem}`);
+}

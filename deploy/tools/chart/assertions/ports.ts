@@ -1,0 +1,111 @@
+import { type Container, type Labels, type Manifest, nameOf, ofKind, selects, workloads } from "../manifest.ts";
+
+/** Ports that lead nowhere: of Services, probes, policies, monitors, routes, and the addresses that services are given. */
+export function portProblems(manifests: readonly Manifest[]): string[] {
+  return [
+    ...servicePorts(manifests),
+    ...probePorts(manifests),
+    ...policyPorts(manifests),
+    ...backendPorts(manifests),
+    ...targetPorts(manifests),
+  ];
+}
+
+function containersOf(manifests: readonly Manifest[], selector: Labels): Container[] {
+  return workloads(manifests)
+    .filter(({ labels }) => selects(selector, labels))
+    .flatMap(({ pod }) => pod.containers);
+}
+
+function hasPort(containers: readonly Container[], port: string | number): boolean {
+  return containers.some(({ ports = [] }) => ports.some((each) => each.name === port || each.containerPort === port));
+}
+
+function servicePorts(manifests: readonly Manifest[]): string[] {
+  return ofKind(manifests, "Service").flatMap((service) => {
+    const containers = containersOf(manifests, service.spec.selector as Labels);
+    const ports = service.spec.ports as { name: string; port: number; targetPort: string | number }[];
+    return ports.flatMap(({ port, targetPort }) => {
+      if (!hasPort(containers, targetPort)) return [`${nameOf(service)}: no container has the port ${targetPort}`];
+      // Behind a headless Service clients go to the container itself: what it is numbered is what they must ask for.
+      if (service.spec.clusterIP === "None" && !hasPort(containers, port))
+        return [`${nameOf(service)}: headless, and no container listens on ${port}`];
+      return [];
+    });
+  });
+}
+
+const PROBES = ["startupProbe", "readinessProbe", "livenessProbe"];
+
+function probePorts(manifests: readonly Manifest[]): string[] {
+  return workloads(manifests).flatMap(({ manifest, pod }) =>
+    pod.containers.flatMap((container) =>
+      PROBES.flatMap((name) => {
+        const probe = container[name] as { httpGet?: Port; grpc?: Port } | undefined;
+        const port = (probe?.httpGet ?? probe?.grpc)?.port;
+        if (port === undefined || hasPort([container], port)) return [];
+        return [`${nameOf(manifest)}: the ${name} asks the port ${port}, which ${container.name} has not`];
+      }),
+    ),
+  );
+}
+
+type Port = { port: string | number };
+
+function policyPorts(manifests: readonly Manifest[]): string[] {
+  const policies = ofKind(manifests, "NetworkPolicy").flatMap((policy) => {
+    const own = containersOf(manifests, policy.spec.podSelector.matchLabels as Labels);
+    const into = (policy.spec.ingress ?? []) as { ports: Port[] }[];
+    return into.flatMap(({ ports }) =>
+      ports.flatMap(({ port }) => (hasPort(own, port) ? [] : [`${nameOf(policy)}: its pods have no port ${port}`])),
+    );
+  });
+  const monitors = ofKind(manifests, "PodMonitor").flatMap((monitor) => {
+    const containers = containersOf(manifests, monitor.spec.selector.matchLabels as Labels);
+    const endpoints = monitor.spec.podMetricsEndpoints as { port: string }[];
+    return endpoints.flatMap(({ port }) =>
+      hasPort(containers, port) ? [] : [`${nameOf(monitor)}: no pod has the port ${port}`],
+    );
+  });
+  return [...policies, ...monitors];
+}
+
+function backendPorts(manifests: readonly Manifest[]): string[] {
+  const services = new Map(ofKind(manifests, "Service").map((service) => [service.metadata.name, service]));
+  const check = (from: Manifest, name: string, port: string | number) => {
+    const ports = (services.get(name)?.spec.ports ?? []) as { name: string; port: number }[];
+    return ports.some((each) => each.name === port || each.port === port)
+      ? []
+      : [`${nameOf(from)}: there is no Service ${name} with the port ${port}`];
+  };
+  const ingresses = ofKind(manifests, "Ingress").flatMap((ingress) =>
+    (ingress.spec.rules as { http: { paths: { backend: { service: { name: string; port: { name: string } } } }[] } }[])
+      .flatMap(({ http }) => http.paths)
+      .flatMap(({ backend }) => check(ingress, backend.service.name, backend.service.port.name)),
+  );
+  const routes = ofKind(manifests, "HTTPRoute").flatMap((route) =>
+    (route.spec.rules as { backendRefs: { name: string; port: number }[] }[])
+      .flatMap(({ backendRefs }) => backendRefs)
+      .flatMap(({ name, port }) => check(route, name, port)),
+  );
+  return [...ingresses, ...routes];
+}
+
+const ADDRESS = /^(?:dns:\/\/\/|http:\/\/)([^.]+)\.[^.]+\.svc:(\d+)$/;
+
+/** Addresses of our own Services in the environment: they must exist, and listen where they are called. */
+function targetPorts(manifests: readonly Manifest[]): string[] {
+  const services = new Map(ofKind(manifests, "Service").map((service) => [service.metadata.name, service]));
+  return workloads(manifests).flatMap(({ manifest, pod }) =>
+    pod.containers.flatMap(({ env = [] }) =>
+      env.flatMap(({ name, value = "" }) => {
+        if (!/_TARGET$|^PARLEY_.*_URL$/.test(name)) return [];
+        const [, host = "", port] = ADDRESS.exec(value) ?? [];
+        const ports = (services.get(host)?.spec.ports ?? []) as { port: number }[];
+        return ports.some((each) => each.port === Number(port))
+          ? []
+          : [`${nameOf(manifest)}: ${name} is ${value}, and nothing listens there`];
+      }),
+    ),
+  );
+}

@@ -1,0 +1,170 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { parse } from "yaml";
+import { allowedCalls, CALL_GRAPH, outsidePorts, REACHES_INTERNET, reachInternet } from "./assertions/call-graph.ts";
+import { podSecurityProblems } from "./assertions/pod-security.ts";
+import { portProblems } from "./assertions/ports.ts";
+import { referenceProblems } from "./assertions/references.ts";
+import { selectorProblems } from "./assertions/selectors.ts";
+import { golden } from "./golden.ts";
+import { helm } from "./helm.ts";
+import { type Manifest, nameOf, ofKind, workloads } from "./manifest.ts";
+import { withValuesTable } from "./readme.ts";
+import { CHART, type Rendered, render, template, valuesFile, valuesNames } from "./render.ts";
+import { unknownKeys } from "./unknown-keys.ts";
+import { schemaProblems } from "./validate.ts";
+
+const names = await valuesNames();
+
+describe.each(names)("the chart with %s values", (name) => {
+  let rendered: Rendered;
+  let values: unknown;
+  beforeAll(async () => {
+    rendered = await render(name);
+    values = parse(await readFile(valuesFile(name), "utf8"));
+  });
+
+  it("passes helm's own lint, warnings included", async () => {
+    const { code, output } = await helm("lint", CHART, "--strict", "--values", valuesFile(name));
+    expect(code, output).toBe(0);
+  });
+
+  it("is what its golden file says", async () => {
+    expect(rendered.text).toBe(await readFile(golden(name), "utf8"));
+  });
+
+  it("is valid Kubernetes", () => {
+    expect(schemaProblems(rendered.manifests)).toEqual([]);
+  });
+
+  it("names nothing twice", () => {
+    const all = rendered.manifests.map(nameOf);
+    expect(all).toEqual([...new Set(all)]);
+  });
+
+  it("selects its own pods and no others", () => {
+    expect(selectorProblems(rendered.manifests)).toEqual([]);
+  });
+
+  it("leads every port to one that is listened on", () => {
+    expect(portProblems(rendered.manifests)).toEqual([]);
+  });
+
+  it("uses only Secrets that the values name and that the README documents", () => {
+    expect(referenceProblems(rendered.manifests, values)).toEqual([]);
+  });
+
+  it("holds nothing secret", () => {
+    expect(ofKind(rendered.manifests, "Secret")).toEqual([]);
+  });
+
+  it("is Pod Security restricted, with a read-only root and no token", () => {
+    expect(podSecurityProblems(rendered.manifests)).toEqual([]);
+  });
+
+  it("gives every pod longer to stop than its preStop and its drain take", () => {
+    for (const { manifest, pod } of workloads(rendered.manifests)) {
+      const [container] = pod.containers;
+      const drainMs = Number(container?.env?.find((entry) => entry.name === "DRAIN_MS")?.value ?? 0);
+      const { preStop } = (container?.lifecycle ?? {}) as { preStop?: { sleep: { seconds: number } } };
+      const graceSeconds = pod.terminationGracePeriodSeconds ?? 30;
+      expect(graceSeconds, nameOf(manifest)).toBeGreaterThan((preStop?.sleep.seconds ?? 0) + drainMs / 1_000);
+    }
+  });
+});
+
+describe("the chart", () => {
+  it("has no key that Kubernetes does not know", async () => {
+    const all = await Promise.all(names.map((name) => render(name)));
+    expect(await unknownKeys(all.flatMap(({ manifests }) => manifests))).toEqual([]);
+  });
+
+  it.each(names.filter((name) => name !== "everything-off"))(
+    "draws exactly the call graph in the policies of %s",
+    async (name) => {
+      const { manifests } = await render(name);
+      expect(allowedCalls(manifests)).toEqual({ egress: CALL_GRAPH, ingress: CALL_GRAPH });
+      expect(reachInternet(manifests)).toEqual(REACHES_INTERNET);
+    },
+  );
+
+  it("opens outside the release nothing but the database, Redis, the single sign-on and the providers", async () => {
+    const { manifests } = await render("gateway-api");
+    expect(outsidePorts(manifests, "edge")).toEqual(new Set([6379, 8443]));
+    expect(outsidePorts(manifests, "conversation")).toEqual(new Set([443, 5432]));
+    expect(outsidePorts(manifests, "quota")).toEqual(new Set([5432]));
+    expect(outsidePorts(manifests, "llm-proxy")).toEqual(new Set([443, 5432, 11434]));
+    expect(outsidePorts(manifests, "cli")).toEqual(new Set());
+    expect(outsidePorts(manifests, "migrations")).toEqual(new Set([5432]));
+  });
+
+  it("has a policy for every pod when policies are on", async () => {
+    const { manifests } = await render("minimal");
+    const covered = ofKind(manifests, "NetworkPolicy").map(({ metadata }) => metadata.name);
+    expect(new Set(covered)).toEqual(new Set(workloads(manifests).map(({ manifest }) => manifest.metadata.name)));
+  });
+
+  it("leaves the replicas to the autoscaler when there is one", async () => {
+    const { manifests } = await render("production");
+    const scaled = ofKind(manifests, "HorizontalPodAutoscaler").map(({ spec }) => String(spec.scaleTargetRef.name));
+    const deployments = ofKind(manifests, "Deployment");
+    const fixed = deployments.filter(({ spec }) => "replicas" in spec).map(({ metadata }) => metadata.name);
+    expect(new Set(scaled)).toEqual(new Set(["parley-conversation", "parley-edge", "parley-llm-proxy"]));
+    expect(new Set(fixed)).toEqual(new Set(["parley-cli", "parley-quota"]));
+  });
+
+  it("never publishes an ops port beside the public one", async () => {
+    const { manifests } = await render("single-namespace-restricted");
+    const [balancer] = ofKind(manifests, "Service").filter(({ spec }) => spec.type === "LoadBalancer") as [Manifest];
+    expect((balancer.spec.ports as { name: string }[]).map(({ name }) => name)).toEqual(["http"]);
+  });
+
+  it("hands the llm-proxy a file of providers and routes as it asks for", async () => {
+    const [configMap] = ofKind((await render("production")).manifests, "ConfigMap") as [Manifest];
+    const schema = JSON.parse(await readFile(join(CHART, "../../services/llm-proxy/llm-config.schema.json"), "utf8"));
+    const accepts = new Ajv2020({ strict: false }).compile(schema);
+    const { data } = configMap as unknown as { data: Partial<Record<string, string>> };
+    expect(accepts(parse(String(data["llm.yaml"]))), JSON.stringify(accepts.errors)).toBe(true);
+  });
+
+  it("rolls the llm-proxy, and nothing else, when its providers change", async () => {
+    const changed = await render("production", ["llmProxy.config.default_model=route:other"]);
+    const before = workloads((await render("production")).manifests);
+    const rolled = workloads(changed.manifests).filter(
+      ({ manifest }, index) => JSON.stringify(manifest) !== JSON.stringify(before[index]?.manifest),
+    );
+    expect(rolled.map(({ manifest }) => nameOf(manifest))).toEqual(["Deployment parley-llm-proxy"]);
+  });
+
+  it.each([
+    ["minimal", "ingress.enabled=true", "edge.trustedProxies is empty"],
+    ["gateway-api", "edge.trustedProxies=null", "edge.trustedProxies is empty"],
+    ["gateway-api", "httpRoute.parentRefs=null", "httpRoute.parentRefs is empty"],
+    ["production", "ingress.hosts=null", "ingress.hosts is empty"],
+    ["production", "mtls.issuerRef=null", "mtls.issuerRef is empty"],
+    ["production", "llmProxy.existingConfigMap=own", "exclude each other"],
+    ["minimal", "existingSecret=", "existingSecret is empty"],
+    ["minimal", "database.host=", "database.host is empty"],
+    ["minimal", "sso.issuer=", "sso.issuer is empty"],
+  ])("refuses %s values with %s", async (name, set, reason) => {
+    const { code, output } = await template(name, [set]);
+    expect(code).toBe(1);
+    expect(output).toContain(reason);
+  });
+
+  it("documents every value in its README", async () => {
+    const readme = await readFile(join(CHART, "README.md"), "utf8");
+    expect(readme).toBe(withValuesTable(readme, await readFile(join(CHART, "values.yaml"), "utf8")));
+  });
+
+  it("can be packaged", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "parley-chart-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const { code, output } = await helm("package", CHART, "--destination", folder);
+    expect(code, output).toBe(0);
+    expect(await readdir(folder)).toEqual([expect.stringMatching(/^parley-.*\.tgz$/)]);
+  });
+});

@@ -1,0 +1,90 @@
+import { parseAllDocuments } from "yaml";
+
+// What the assertions read of a Kubernetes document. Whether it is one at all is the validator's question.
+export type Labels = Partial<Record<string, string>>;
+
+export type EnvEntry = {
+  name: string;
+  value?: string;
+  valueFrom?: { secretKeyRef?: { name: string; key: string } };
+};
+
+export type Container = {
+  name: string;
+  image: string;
+  env?: EnvEntry[];
+  ports?: { name: string; containerPort: number }[];
+  resources?: { requests?: Labels; limits?: Labels };
+  securityContext?: {
+    privileged?: boolean;
+    allowPrivilegeEscalation?: boolean;
+    readOnlyRootFilesystem?: boolean;
+    runAsNonRoot?: boolean;
+    runAsUser?: number;
+    capabilities?: { add?: string[]; drop?: string[] };
+  };
+  [field: string]: unknown;
+};
+
+export type PodSpec = {
+  serviceAccountName?: string;
+  automountServiceAccountToken?: boolean;
+  enableServiceLinks?: boolean;
+  hostNetwork?: boolean;
+  hostPID?: boolean;
+  hostIPC?: boolean;
+  terminationGracePeriodSeconds?: number;
+  securityContext?: { runAsNonRoot?: boolean; runAsUser?: number; seccompProfile?: { type?: string } };
+  initContainers?: Container[];
+  containers: Container[];
+  volumes?: { name: string; secret?: { secretName: string }; configMap?: { name: string }; [kind: string]: unknown }[];
+};
+
+export type Manifest = {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; labels?: Labels; annotations?: Labels };
+  // biome-ignore lint/suspicious/noExplicitAny: its shape depends on the kind, and the validator checks it
+  spec?: any;
+  [field: string]: unknown;
+};
+
+/** The documents of a rendered chart. Throws on YAML that is none, keys given twice among it. */
+export function parseManifests(text: string): Manifest[] {
+  return parseAllDocuments(text, { uniqueKeys: true }).flatMap((document) => {
+    if (document.errors[0] !== undefined) throw document.errors[0];
+    const manifest = document.toJS() as Manifest | null;
+    return manifest === null ? [] : [manifest];
+  });
+}
+
+export function ofKind(manifests: readonly Manifest[], kind: string): Manifest[] {
+  return manifests.filter((manifest) => manifest.kind === kind);
+}
+
+/** A manifest's pod template, if it makes pods. */
+export function podTemplate(manifest: Manifest): { labels: Labels; spec: PodSpec } | undefined {
+  if (manifest.kind !== "Deployment" && manifest.kind !== "Job") return undefined;
+  const { metadata, spec } = manifest.spec.template as { metadata: { labels: Labels }; spec: PodSpec };
+  return { labels: metadata.labels, spec };
+}
+
+/** What makes pods, with its pod template. */
+export function workloads(manifests: readonly Manifest[]): { manifest: Manifest; labels: Labels; pod: PodSpec }[] {
+  return manifests.flatMap((manifest) => {
+    const template = podTemplate(manifest);
+    return template === undefined ? [] : [{ manifest, labels: template.labels, pod: template.spec }];
+  });
+}
+
+export function selects(selector: Labels, labels: Labels): boolean {
+  return Object.entries(selector).every(([name, value]) => labels[name] === value);
+}
+
+export function nameOf({ kind, metadata }: Manifest): string {
+  return `${kind} ${metadata.name}`;
+}
+
+export function componentOf(labels: Labels): string {
+  return labels["app.kubernetes.io/component"] ?? "";
+}

@@ -1,0 +1,53 @@
+import { auditProblems } from "./audit.ts";
+import { dependencyProblems } from "./dependencies.ts";
+import { driftProblems } from "./drift.ts";
+import { layeringProblems } from "./layering.ts";
+import { lockfileProblems } from "./lockfile.ts";
+import type { Problems } from "./problems.ts";
+import { readSources } from "./repository.ts";
+import { runTool } from "./run-tool.ts";
+
+export type Check = { name: string; title: string; run: () => Promise<Problems> };
+
+/** Everything that is checked besides the tests; the slow ones first, so that they run beside each other. */
+export const CHECKS: readonly Check[] = [
+  { name: "types", title: "types", run: checkTypes },
+  { name: "format", title: "format and lint", run: () => tool("biome", "check", "--colors=force", ".") },
+  { name: "drift", title: "generated code", run: driftProblems },
+  { name: "proto", title: "proto lint", run: () => tool("buf", "lint", "proto") },
+  {
+    name: "breaking",
+    title: "proto compatibility",
+    run: () => tool("buf", "breaking", "proto", "--against", "proto/released.binpb"),
+  },
+  { name: "audit", title: "production dependencies without known holes", run: auditProblems },
+  { name: "layering", title: "layering", run: async () => layeringProblems(await readSources("*.ts")) },
+  { name: "dependencies", title: "dependencies explained", run: checkDependencies },
+  {
+    name: "lockfile",
+    title: "lockfile names no host",
+    run: async () => (await readSources("pnpm-lock.yaml")).flatMap(({ text }) => lockfileProblems(text)),
+  },
+];
+
+async function tool(command: string, ...args: string[]): Promise<Problems> {
+  const { isOk, stdout, stderr } = await runTool(command, args);
+  return isOk ? [] : [(stdout + stderr).trim()];
+}
+
+/** The whole repository, and the packages that are compiled for another place than Node, such as a browser. */
+async function checkTypes(): Promise<Problems> {
+  const others = await readSources("*/tsconfig.json");
+  const problems = ["tsconfig.json", ...others.map(({ path }) => path)].map((path) =>
+    tool("tsc", "--noEmit", "--pretty", "--project", path),
+  );
+  return (await Promise.all(problems)).flat();
+}
+
+async function checkDependencies(): Promise<Problems> {
+  const [manifests, [document]] = await Promise.all([
+    readSources("package.json", "*/package.json"),
+    readSources("docs/dependencies.md"),
+  ]);
+  return dependencyProblems(manifests, document?.text ?? "");
+}

@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { checkCoverage, coverage, idsOf, readTests } from "./contract-coverage.ts";
+
+const file = "tests/contract/some.test.ts";
+const parts = [
+  {
+    title: "Part",
+    sections: [{ id: "4.1", title: "Chat", sentences: { 1: "First | one.", 2: "Second.", 3: "Third." } }],
+  },
+];
+
+describe("the ids in a title", () => {
+  it("are single ones and ranges", () => {
+    expect(idsOf("it works [4.1/2] [D10/9-11] [no id] [1]")).toEqual(["4.1/2", "D10/9", "D10/10", "D10/11"]);
+  });
+});
+
+describe("coverage", () => {
+  it("lists each sentence with the tests that prove it", () => {
+    const { page, problems } = coverage(
+      [
+        { title: "all of it [4.1/1-3]", file },
+        { title: "again [4.1/3]", file },
+      ],
+      parts,
+    );
+    expect(problems).toEqual([]);
+    expect(page).toContain(`| 4.1/1 | First \\| one. | [all of it](../${file}) |`);
+    expect(page).toContain(`| 4.1/3 | Third. | [all of it](../${file})<br>[again](../${file}) |`);
+  });
+
+  it("names the sentences without a test", () => {
+    const { page, problems } = coverage([{ title: "some of it [4.1/1-2]", file }], parts);
+    expect(problems).toEqual(["4.1/3 has no test"]);
+    expect(page).toContain("| 4.1/3 | Third. | **missing** |");
+  });
+
+  it("names the titles that prove nothing, and those that prove what there is not", () => {
+    const tests = [
+      { title: "all [4.1/1-3]", file },
+      { title: "idle", file },
+      { title: "wrong [4.1/4] [9/1]", file },
+    ];
+    expect(coverage(tests, parts).problems).toEqual([
+      `${file}: "idle" names no sentence`,
+      `${file}: "wrong [4.1/4] [9/1]" names 4.1/4, which there is not`,
+      `${file}: "wrong [4.1/4] [9/1]" names 9/1, which there is not`,
+    ]);
+  });
+});
+
+describe("the tests of the contract", () => {
+  it("are found", () => {
+    expect(readTests().length).toBeGreaterThan(80);
+  });
+
+  it("prove every sentence, and the committed page says so", () => {
+    expect(checkCoverage()).toEqual([]);
+  });
+});

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { dependencyProblems } from "./dependencies.ts";
+import { lockfileProblems } from "./lockfile.ts";
+
+const manifest = (path: string, content: object) => ({ path, text: JSON.stringify(content) });
+
+describe("dependencyProblems", () => {
+  const document = "# Dependencies\n\n- `pg`: the database's driver.\n- `linux`, `mac`: its binaries.\n";
+
+  it("accepts a reason for every production dependency", () => {
+    const manifests = [
+      manifest("a/package.json", {
+        dependencies: { pg: "1", "@parley/rpc": "workspace:*" },
+        devDependencies: { v: "1" },
+      }),
+      manifest("b/package.json", { optionalDependencies: { linux: "1", mac: "1" } }),
+    ];
+    expect(dependencyProblems(manifests, document)).toEqual([]);
+  });
+
+  it("names a dependency without a reason, and a reason without a dependency", () => {
+    const manifests = [manifest("a/package.json", { dependencies: { pg: "1", knex: "1" } })];
+    expect(dependencyProblems(manifests, document)).toEqual([
+      "a/package.json: docs/dependencies.md does not say why knex",
+      "docs/dependencies.md explains linux, which nothing uses",
+      "docs/dependencies.md explains mac, which nothing uses",
+    ]);
+  });
+
+  it("takes no name for a reason", () => {
+    const manifests = [manifest("a/package.json", { dependencies: { pg: "1" } })];
+    expect(dependencyProblems(manifests, "- `pg`:\n")).toHaveLength(1);
+  });
+});
+
+describe("lockfileProblems", () => {
+  it("finds where a package was fetched from, and passes over what packages say", () => {
+    const lockfile = [
+      "  a@1.0.0:",
+      "    resolution: {integrity: sha512-x, tarball: https://host.example/a.tgz}",
+      "    deprecated: see https://host.example/why",
+    ].join("\n");
+    expect(lockfileProblems(lockfile)).toEqual([expect.stringContaining("pnpm-lock.yaml:2 ")]);
+  });
+});

@@ -1,0 +1,27 @@
+import type { Problems, SourceFile } from "./problems.ts";
+
+const DOCUMENT = "docs/dependencies.md";
+
+type Manifest = { dependencies?: Record<string, string>; optionalDependencies?: Record<string, string> };
+
+/** Production dependencies without a line ``- `name`: why`` in the document, and lines without a dependency. */
+export function dependencyProblems(manifests: readonly SourceFile[], document: string): Problems {
+  const users = new Map<string, string>();
+  for (const { path, text } of manifests) {
+    const { dependencies, optionalDependencies } = JSON.parse(text) as Manifest;
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+      if (!name.startsWith("@parley/")) users.set(name, path);
+    }
+  }
+  const explained = new Set(
+    [...document.matchAll(/^- ((?:`[^`]+`(?:, )?)+): \S/gm)].flatMap(([, names = ""]) =>
+      [...names.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name),
+    ),
+  );
+  return [
+    ...[...users].flatMap(([name, path]) =>
+      explained.has(name) ? [] : [`${path}: ${DOCUMENT} does not say why ${name}`],
+    ),
+    ...[...explained].flatMap((name) => (users.has(name) ? [] : [`${DOCUMENT} explains ${name}, which nothing uses`])),
+  ];
+}

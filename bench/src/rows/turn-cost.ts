@@ -1,0 +1,56 @@
+import { measure, parleyPlan, relayPlan, type Shape } from "../support/load.ts";
+import { setStage } from "../support/stage.ts";
+import { median } from "../support/statistics.ts";
+import type { Effort, Figure, Row } from "./row.ts";
+
+type Form = { name: string; model: string; shape: Shape };
+
+const FORMS: Form[] = [
+  { name: "at once, 16 callers", model: "tokens-100", shape: { callers: 16, turns: 800, warmUp: 400 } },
+  {
+    name: "paced at 50 ms, 200 callers",
+    model: "tokens-100-every-50",
+    shape: { callers: 200, turns: 400, warmUp: 200 },
+  },
+];
+
+/** CPU of all four services together for one 100-token turn, against the bare relay's. */
+export const turnCost: Row = {
+  name: "turn-cost",
+  about: "CPU of the four services ÷ CPU of the bare relay, one 100-token turn",
+  async run(effort, progress) {
+    const figures: Figure[] = [];
+    for (const form of FORMS) figures.push(await compare(form, effort, progress));
+    return figures;
+  },
+};
+
+async function compare(
+  { name, model, shape }: Form,
+  { rounds, scale }: Effort,
+  progress: (line: string) => void,
+): Promise<Figure> {
+  const stage = await setStage(model);
+  const sized = { ...shape, turns: Math.ceil(shape.turns * scale), warmUp: Math.ceil(shape.warmUp * scale) };
+  try {
+    const parley: number[] = [];
+    const relay: number[] = [];
+    let split: number[] = [];
+    for (let round = 1; round <= rounds; round++) {
+      const bare = await measure(relayPlan(stage, model, sized), [stage.relay.pid]);
+      const whole = await measure(parleyPlan(stage, sized), stage.servicePids());
+      relay.push(bare.cpuMsPerTurn);
+      parley.push(whole.cpuMsPerTurn);
+      split = whole.cpuMsPerTurnOf;
+      progress(
+        `${name}, round ${round}: Parley ${whole.cpuMsPerTurn.toFixed(2)} ms, bare relay ${bare.cpuMsPerTurn.toFixed(2)} ms`,
+      );
+    }
+    const value = median(parley.map((each, i) => each / (relay[i] ?? Number.NaN)));
+    const [edge = 0, conversation = 0, quota = 0, llm = 0] = split;
+    const detail = `Parley ${median(parley).toFixed(2)} ms (edge ${edge.toFixed(2)}, conversation ${conversation.toFixed(2)}, quota ${quota.toFixed(2)}, llm-proxy ${llm.toFixed(2)}), bare relay ${median(relay).toFixed(2)} ms`;
+    return { what: name, value, unit: "×", goal: "≤ 1.0", met: value <= 1, detail };
+  } finally {
+    await stage.stop();
+  }
+}

@@ -1,0 +1,59 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { nodeFlags } from "@parley/testing";
+import type { LoadPlan, LoadResult } from "../load/plan.ts";
+import { cpuMs } from "./cpu.ts";
+import type { Stage } from "./stage.ts";
+
+export type Measured = LoadResult & {
+  /** Milliseconds of CPU for one turn, of all measured processes together. */
+  cpuMsPerTurn: number;
+  /** The same, process by process. */
+  cpuMsPerTurnOf: number[];
+};
+
+const generator = fileURLToPath(new URL("../load/generator.ts", import.meta.url));
+
+/** Runs a plan from a process of its own and measures what it costs `pids`, after the warm-up. */
+export async function measure(plan: LoadPlan, pids: readonly number[]): Promise<Measured> {
+  const child = spawn(process.execPath, [...nodeFlags, generator, JSON.stringify(plan)], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const exited = once(child, "exit");
+  if ((await lines.next()).value !== "warm") throw new Error("the load generator did not warm up");
+  const before = pids.map(cpuMs);
+  child.stdin.write("go\n");
+  const result = JSON.parse((await lines.next()).value ?? "null") as LoadResult;
+  const cpuMsPerTurnOf = pids.map((pid, i) => (cpuMs(pid) - (before[i] ?? 0)) / result.turns);
+  await exited;
+  if (result.failed > 0) throw new Error(`${result.failed} of ${result.turns} turns failed`);
+  return { ...result, cpuMsPerTurnOf, cpuMsPerTurn: cpuMsPerTurnOf.reduce((sum, each) => sum + each, 0) };
+}
+
+export type Shape = { callers: number; turns: number; warmUp: number };
+
+/** The same visitors' messages for Parley. */
+export function parleyPlan({ system, tenant }: Stage, shape: Shape): LoadPlan {
+  const { publicKey, origin } = tenant;
+  return {
+    url: `${system.url()}/api/chat/`,
+    headers: { "content-type": "application/json", origin },
+    body: JSON.stringify({ public_key: publicKey, session_id: "$uuid", message: "How do I return an order?" }),
+    spreadAddresses: true,
+    ...shape,
+  };
+}
+
+/** And for the bare relay. */
+export function relayPlan({ relayUrl }: Stage, model: string, shape: Shape): LoadPlan {
+  return {
+    url: relayUrl,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ message: "How do I return an order?", model }),
+    spreadAddresses: false,
+    ...shape,
+  };
+}

@@ -1,0 +1,62 @@
+import { fileURLToPath } from "node:url";
+import { freePort, nodeFlags, type RunningProcess, startProcess, startTestPostgres } from "@parley/testing";
+import pg from "pg";
+import { createTenant, type System, startSystem, type Tenant } from "../../../tests/support/system.ts";
+
+/** Both sides of every comparison, up at once: Parley as an operator runs it, and the bare relay, before the same provider. */
+export type Stage = {
+  system: System;
+  tenant: Tenant;
+  relay: RunningProcess;
+  relayUrl: string;
+  /** The processes that a turn goes through, Parley's four services. */
+  servicePids(): number[];
+  stop(): Promise<void>;
+};
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const BENCH_PLAN = "bench";
+
+/** @param model what the provider is to do, e.g. `tokens-100` or `tokens-100-every-50`. */
+export async function setStage(model: string): Promise<Stage> {
+  const postgres = await startTestPostgres();
+  const system = await startSystem({
+    databaseServerUrl: postgres.url,
+    env: {
+      // Every caller has an address of its own, as visitors have.
+      edge: { TRUSTED_PROXIES: "127.0.0.0/8", LOG_LEVEL: "info" },
+    },
+  });
+  await addPlanWithoutEnd(system.database.url);
+  const tenant = await createTenant(system.admin, { plan: BENCH_PLAN, model: `openai:${model}` });
+
+  const port = await freePort();
+  const relay = await startProcess({
+    name: "bare relay",
+    command: process.execPath,
+    args: [...nodeFlags, here("../subjects/bare-relay.ts")],
+    env: { PORT: String(port), OPENAI_BASE_URL: system.provider.url },
+    ready: /listening/,
+  });
+  await relay.waitReady();
+  return {
+    system,
+    tenant,
+    relay,
+    relayUrl: `http://127.0.0.1:${port}/chat`,
+    servicePids: () =>
+      [...system.edges, system.conversation, system.quota, system.llm].map((service) => service.process().pid),
+    async stop() {
+      await relay.kill9();
+      await system.stop();
+      await postgres.stop();
+    },
+  };
+}
+
+async function addPlanWithoutEnd(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query("INSERT INTO quota.plans (plan, monthly_cap) VALUES ($1, 1000000000)", [BENCH_PLAN]);
+  await client.end();
+}

@@ -1,0 +1,84 @@
+import { fileURLToPath } from "node:url";
+import type { TestDatabase } from "@parley/testing";
+import { nodeFlags } from "@parley/testing";
+import { afterEach, expect, test } from "vitest";
+import { createPlan, query, readBalance } from "../support/books.ts";
+import { chat } from "../support/chat.ts";
+import { createTenant, type System, startSystem } from "../support/system.ts";
+
+let system: System;
+afterEach(() => system?.stop());
+
+/** Puts a clock that can be moved before the database's own, for the two services whose now() decides anything. */
+async function installClock(database: TestDatabase): Promise<void> {
+  await query(
+    database,
+    `CREATE SCHEMA clock;
+     CREATE TABLE clock.shift (by interval NOT NULL);
+     INSERT INTO clock.shift VALUES ('0');
+     CREATE FUNCTION clock.now() RETURNS timestamptz LANGUAGE sql STABLE
+       AS 'SELECT pg_catalog.now() + (SELECT by FROM clock.shift)';
+     GRANT USAGE ON SCHEMA clock TO PUBLIC;
+     GRANT SELECT ON clock.shift TO PUBLIC;
+     ALTER ROLE parley_quota IN DATABASE "${database.name}" SET search_path = clock, pg_catalog;`,
+  );
+}
+
+test("a reply reserved in the last second of a month and finished in the next counts once, in the old month, and the new one starts anew", async () => {
+  system = await startSystem({ prepareDatabase: installClock });
+  await createPlan(system.database, "cap-1", 1);
+  const tenant = await createTenant(system.admin, { plan: "cap-1", model: "openai:slow-300" });
+  const { workspaceId } = tenant;
+  const { month, next } = await query<{ month: string; next: string }>(
+    system.database,
+    `WITH turn AS (SELECT date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month' AS at)
+     UPDATE clock.shift SET by = (SELECT at AT TIME ZONE 'UTC' FROM turn) - interval '1.5 seconds' - now()
+     RETURNING to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS month,
+               to_char((SELECT at FROM turn), 'YYYY-MM') AS next`,
+  );
+
+  const reply = await chat(system.url(), tenant);
+  expect(reply.done).toMatchObject({ finish_reason: "stop" });
+  expect(Number(reply.done?.latency_ms)).toBeGreaterThan(2_000);
+  await expect
+    .poll(async () => (await system.admin.workspaces.showUsage({ workspaceId, month })).usage)
+    .toMatchObject({ used: 1, held: 0, month });
+  expect((await system.admin.workspaces.showUsage({ workspaceId, month: next })).usage).toMatchObject({
+    used: 0,
+    held: 0,
+  });
+
+  // The old month was used up; in the new one there is a message again, and only one.
+  expect((await chat(system.url(), tenant)).done).toMatchObject({ finish_reason: "stop" });
+  expect((await chat(system.url(), tenant)).done).toMatchObject({ finish_reason: "quota_exceeded" });
+  await expect.poll(() => readBalance(system.database)).toMatchObject({ done: 2, used: 2, ledger: 2, held: 0 });
+});
+
+test("services whose clocks are an hour off, each the other way, change nothing", async () => {
+  const preload = fileURLToPath(new URL("../support/skewed-clock.ts", import.meta.url));
+  const skewed = (hours: number) => ({
+    NODE_OPTIONS: [...nodeFlags, "--import", preload].join(" "),
+    CLOCK_SKEW_MS: String(hours * 3_600_000),
+  });
+  system = await startSystem({
+    env: {
+      edge: skewed(1),
+      conversation: { ...skewed(-1), EDGE_LEASE_SECONDS: "3" },
+      quota: skewed(1),
+      "llm-proxy": skewed(-1),
+    },
+  });
+  const tenant = await createTenant(system.admin, { model: "openai:slow-400" });
+  // Longer than a lease, so a sweeper that trusted the wrong clock would end it.
+  const replies = await Promise.all(Array.from({ length: 5 }, () => chat(system.url(), tenant)));
+  for (const reply of replies) expect(reply.done).toMatchObject({ finish_reason: "stop" });
+  await expect
+    .poll(() => readBalance(system.database))
+    .toMatchObject({ done: 5, used: 5, ledger: 5, held: 0, outbox: 0 });
+  const { usage } = await system.admin.workspaces.showUsage({ workspaceId: tenant.workspaceId });
+  const { month } = await query<{ month: string }>(
+    system.database,
+    "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS month",
+  );
+  expect(usage).toMatchObject({ month, used: 5 });
+});

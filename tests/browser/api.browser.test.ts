@@ -1,0 +1,150 @@
+import { expect, it } from "vitest";
+import { describeInBrowser, eventually } from "./stage.ts";
+
+describeInBrowser("window.Parley", (stage) => {
+  it("opens, closes and toggles", async () => {
+    const widget = await stage.visit();
+    await widget.launcher.waitFor();
+    const call = (name: "open" | "close" | "toggle") =>
+      widget.page.evaluate((method) => window.Parley?.[method](), name);
+    await call("open");
+    await widget.input.waitFor();
+    await call("open");
+    await call("close");
+    await eventually(() => widget.panel.isVisible()).toBe(false);
+    await call("close");
+    await call("toggle");
+    await widget.input.waitFor();
+    await call("toggle");
+    await eventually(() => widget.panel.isVisible()).toBe(false);
+    expect(widget.problems).toEqual([]);
+  });
+
+  it("may be called before the configuration has come", async () => {
+    const widget = await stage.visit({
+      prepare: (page) =>
+        page.route("**/api/widget/config/**", async (route) => {
+          await new Promise((resolve) => setTimeout(resolve, 500));
+          await route.continue();
+        }),
+    });
+    await eventually(() => widget.page.evaluate(() => typeof window.Parley)).toBe("object");
+    await widget.page.evaluate(() => window.Parley?.send("quick early"));
+    await eventually(() => widget.texts()).toEqual(["quick early", "Done."]);
+  });
+
+  it("sends one message after the other, as well-formed text, and no blank one", async () => {
+    const widget = await stage.visit();
+    await widget.launcher.waitFor();
+    await widget.page.evaluate(() => {
+      window.Parley?.send("slow 5");
+      window.Parley?.send(" \0 ");
+      window.Parley?.send("quick \ud800second\0 ");
+    });
+    await widget.ratable.nth(1).waitFor();
+    expect(widget.posted("/api/chat/").map(({ message }) => message)).toEqual(["slow 5", "quick \ufffdsecond"]);
+  });
+
+  it("tells of what happens, until it is told to stop", async () => {
+    const widget = await stage.visit();
+    const seen: unknown[] = [];
+    await widget.page.exposeFunction("seen", (name: string, detail: unknown) => seen.push([name, detail]));
+    await eventually(() => widget.page.evaluate(() => typeof window.Parley)).toBe("object");
+    await widget.page.evaluate(() => {
+      const report = (window as unknown as { seen(name: string, detail: unknown): void }).seen;
+      for (const name of ["open", "message", "new", "close"] as const) {
+        const off = window.Parley?.on(name, (detail) => report(name, detail));
+        window.Parley?.on("close", () => off?.());
+      }
+    });
+    await widget.open();
+    await widget.askAndWait("quick");
+    await widget.panel.getByRole("button", { name: "New conversation" }).click();
+    await widget.launcher.click();
+    await widget.open();
+    await eventually(() => seen).toEqual([
+      ["open", {}],
+      ["message", { role: "user", text: "quick" }],
+      ["message", { role: "assistant", text: "Done." }],
+      ["new", {}],
+      ["close", {}],
+    ]);
+  });
+
+  it("goes on when a listener of the page throws", async () => {
+    const widget = await stage.visit();
+    await widget.launcher.waitFor();
+    await widget.page.evaluate(() => {
+      window.Parley?.on("message", () => {
+        throw new Error("the page's own");
+      });
+    });
+    await widget.open();
+    await widget.askAndWait("quick");
+    expect(new Set(widget.problems)).toEqual(new Set(["the page's own"]));
+  });
+
+  it("says who the visitor is, from the attributes and from identify", async () => {
+    const widget = await stage.visitAndOpen({
+      attributes: { "data-visitor-id": "u-1", "data-visitor-metadata": '{"plan":"gold"}' },
+    });
+    await widget.askAndWait("quick");
+    await widget.page.evaluate(() => window.Parley?.identify({ visitorId: "u-2", metadata: { cart: [1] } }));
+    await widget.askAndWait("quick");
+    expect(widget.posted("/api/chat/")).toEqual([
+      expect.objectContaining({ visitor_id: "u-1", visitor_metadata: { plan: "gold" } }),
+      expect.objectContaining({ visitor_id: "u-2", visitor_metadata: { cart: [1] } }),
+    ]);
+  });
+
+  it("warns of metadata that is no JSON, and leaves it out", async () => {
+    const widget = await stage.visitAndOpen({ attributes: { "data-visitor-metadata": "{plan}" } });
+    await widget.askAndWait("quick");
+    expect(widget.posted("/api/chat/")[0]).not.toHaveProperty("visitor_metadata");
+  });
+
+  it("obeys the page's attributes", async () => {
+    const widget = await stage.visit({
+      body: `<h1>x</h1><button data-parley="toggle">Toggle</button><button data-parley="destroy">No</button>
+        <p data-parley-send="quick ask"><span>Ask this</span></p>`,
+    });
+    await widget.launcher.waitFor();
+    await widget.page.getByText("Toggle").click();
+    await widget.input.waitFor();
+    await widget.page.getByText("Toggle").click();
+    await eventually(() => widget.panel.isVisible()).toBe(false);
+    await widget.page.getByText("No", { exact: true }).click();
+    await widget.page.getByText("Ask this").click();
+    await eventually(() => widget.texts()).toEqual(["quick ask", "Done."]);
+  });
+
+  it("opens at once where data-open says so, and leaves the focus on the page", async () => {
+    const widget = await stage.visit({ attributes: { "data-open": "" } });
+    await widget.input.waitFor();
+    expect(await widget.focused()).not.toBe("Your message");
+    const closed = await stage.visit({ attributes: { "data-open": "false" } });
+    await closed.launcher.waitFor();
+    expect(await closed.panel.count()).toBe(0);
+  });
+
+  it("destroys itself without a trace, and can be started again", async () => {
+    const widget = await stage.visitAndOpen();
+    await widget.ask("slow 300");
+    await eventually(() => widget.answers.innerText()).toContain("word2");
+    await widget.page.evaluate(() => window.Parley?.destroy());
+    const [{ session_id } = {}] = widget.posted("/api/chat/");
+    await eventually(() => stage.service.transcript(session_id, "status")).toEqual(["done", "cancelled"]);
+    expect(await widget.host.count()).toBe(0);
+    expect(await widget.page.evaluate(() => "Parley" in window)).toBe(false);
+    await widget.page.evaluate(() => {
+      const old = document.querySelector("script[data-public-key]") as HTMLScriptElement;
+      const script = document.createElement("script");
+      Object.assign(script.dataset, old.dataset);
+      script.src = old.src;
+      old.replaceWith(script);
+    });
+    await widget.open();
+    expect((await widget.texts())[1]).toMatch(/^word1 /);
+    expect(widget.problems).toEqual([]);
+  });
+});

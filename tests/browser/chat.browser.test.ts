@@ -1,0 +1,189 @@
+import { expect, it } from "vitest";
+import { askRepeatedly, expectNoGrowth, measureMemory } from "./memory.ts";
+import { describeInBrowser, eventually } from "./stage.ts";
+import { reply } from "./widget-page.ts";
+
+describeInBrowser("the chat", (stage) => {
+  it("sends what the contract asks for, and shows the answer as it arrives", async () => {
+    const widget = await stage.visitAndOpen();
+    await widget.ask("slow 30");
+    const lengths = new Set<number>();
+    await eventually(async () => {
+      lengths.add((await widget.answers.innerText()).length);
+      return widget.ratable.count();
+    }).toBe(1);
+    expect(lengths.size).toBeGreaterThan(5);
+    expect((await widget.texts())[1]).toMatch(/^word1 .* word30 ?$/);
+    expect(widget.posted("/api/chat/")).toEqual([
+      {
+        public_key: stage.service.bot.publicKey,
+        session_id: expect.stringMatching(/^[\da-f-]{36}$/),
+        message: "slow 30",
+      },
+    ]);
+  });
+
+  it("keeps the session from turn to turn", async () => {
+    const widget = await stage.visitAndOpen();
+    await widget.askAndWait("quick one");
+    await widget.askAndWait("quick two");
+    const sessions = widget.posted("/api/chat/").map(({ session_id }) => session_id);
+    expect(sessions).toHaveLength(2);
+    expect(new Set(sessions).size).toBe(1);
+  });
+
+  it("shows that the bot is writing until the first word", async () => {
+    const widget = await stage.visitAndOpen();
+    await widget.ask("late");
+    await widget.log.getByText("Sample Shop is writing").waitFor({ state: "attached" });
+    expect(await widget.log.locator(".dots").isVisible()).toBe(true);
+    await widget.ratable.waitFor();
+    expect(await widget.log.locator(".dots").isVisible()).toBe(false);
+  });
+
+  it("renders the safe subset of Markdown, and nothing else", async () => {
+    const widget = await stage.visitAndOpen();
+    await widget.askAndWait("markdown");
+    const bubble = widget.answers.locator(".bubble");
+    const tags = await bubble.evaluate((it) => [
+      ...new Set([...it.querySelectorAll("*")].map(({ tagName }) => tagName)),
+    ]);
+    expect(tags.toSorted()).toEqual(["A", "BLOCKQUOTE", "CODE", "DIV", "EM", "LI", "OL", "P", "PRE", "STRONG", "UL"]);
+    const links = await bubble
+      .getByRole("link")
+      .evaluateAll((all) => all.map((a) => [a.getAttribute("href"), a.getAttribute("rel"), a.getAttribute("target")]));
+    expect(links).toEqual([
+      ["https://shop.example/returns", "noopener noreferrer nofollow ugc", "_blank"],
+      ["https://shop.example/help", "noopener noreferrer nofollow ugc", "_blank"],
+    ]);
+    expect(await bubble.innerText()).toContain(`<img src=x onerror="document.title='broken'">`);
+    expect(await widget.page.title()).toBe("A customer's page");
+  });
+
+  it("shows what visitors write as they wrote it", async () => {
+    const widget = await stage.visitAndOpen();
+    await widget.input.fill("**not bold**");
+    await widget.input.press("Shift+Enter");
+    await widget.input.pressSequentially("<b>line</b>");
+    await widget.input.press("Enter");
+    await widget.ratable.waitFor();
+    expect((await widget.texts())[0]).toBe("**not bold**\n<b>line</b>");
+  });
+
+  it("stops an answer, which ends the request and keeps what has come", async () => {
+    const widget = await stage.visitAndOpen();
+    await widget.ask("slow 200");
+    await eventually(() => widget.answers.innerText()).toContain("word3");
+    await widget.button.click();
+    await eventually(() => widget.notice.innerText()).toBe("Stopped. Try again");
+    const text = (await widget.texts())[1];
+    expect(text).toMatch(/^word1 /);
+    const [{ session_id } = {}] = widget.posted("/api/chat/");
+    await eventually(() => stage.service.transcript(session_id, "status")).toEqual(["done", "cancelled"]);
+    await widget.page.waitForTimeout(200);
+    expect((await widget.texts())[1]).toBe(text);
+    await widget.askAndWait("quick");
+    expect(await widget.texts()).toHaveLength(4);
+  });
+
+  it("follows the end of a long answer, but not against a reader who has scrolled up", async () => {
+    const widget = await stage.visitAndOpen();
+    const fromEnd = () => widget.log.evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight);
+    const latest = widget.panel.getByRole("button", { name: "Newest message" });
+    await widget.ask("long 900");
+    await eventually(() => widget.log.evaluate((log) => log.scrollHeight - log.clientHeight)).toBeGreaterThan(400);
+    expect(await fromEnd()).toBeLessThan(60);
+    expect(await latest.isVisible()).toBe(false);
+    await widget.log.hover();
+    await widget.page.mouse.wheel(0, -300);
+    await latest.waitFor();
+    const top = await widget.log.evaluate((log) => log.scrollTop);
+    await eventually(fromEnd).toBeGreaterThan(600);
+    expect(await widget.log.evaluate((log) => log.scrollTop)).toBe(top);
+    await latest.click();
+    await eventually(fromEnd).toBeLessThan(60);
+    expect(await latest.isVisible()).toBe(false);
+  });
+
+  it("counts the answers that came while it was closed", async () => {
+    const widget = await stage.visitAndOpen();
+    await widget.ask("slow 10");
+    await widget.launcher.click();
+    await eventually(() => widget.launcher.getAttribute("aria-label")).toBe("Chat: Sample Shop, 1");
+    expect(await widget.launcher.locator(".badge").innerText()).toBe("1");
+    await widget.open();
+    expect(await widget.launcher.getAttribute("aria-label")).toBe("Chat: Sample Shop");
+    expect(await widget.launcher.locator(".badge").isVisible()).toBe(false);
+  });
+
+  it("rates an answer, changes the rating and takes it back", async () => {
+    const widget = await stage.visitAndOpen();
+    await widget.askAndWait("quick");
+    const up = widget.panel.getByRole("button", { name: "Good answer" });
+    const down = widget.panel.getByRole("button", { name: "Bad answer" });
+    const [{ session_id } = {}] = widget.posted("/api/chat/");
+    for (const [thumb, rating] of [
+      [up, "up"],
+      [down, "down"],
+      [down, ""],
+    ] as const) {
+      await thumb.click();
+      await eventually(() => stage.service.transcript(session_id, "rating")).toEqual(["", rating]);
+      expect(await up.getAttribute("aria-pressed")).toBe(String(rating === "up"));
+      expect(await down.getAttribute("aria-pressed")).toBe(String(rating === "down"));
+    }
+  });
+
+  it("takes a rating back that could not be saved, and says so", async () => {
+    const widget = await stage.visitAndOpen();
+    await widget.askAndWait("quick");
+    await widget.page.route("**/api/chat/rating/", (route) => route.abort());
+    const up = widget.panel.getByRole("button", { name: "Good answer" });
+    await up.click();
+    await eventually(() => widget.host.locator("p[role=status].sr").innerText()).toBe("The rating could not be saved.");
+    expect(await up.getAttribute("aria-pressed")).toBe("false");
+  });
+
+  it("sends nothing that is blank, too long, or still being composed", async () => {
+    const widget = await stage.visitAndOpen();
+    await widget.ask("   \n ");
+    await widget.ask("😀".repeat(4001));
+    expect(await widget.panel.getByText("1 characters too many").isVisible()).toBe(true);
+    await widget.button.click({ force: true });
+    await widget.input.fill("composing");
+    await widget.input.dispatchEvent("keydown", { key: "Enter", isComposing: true });
+    expect(widget.posted("/api/chat/")).toEqual([]);
+    await widget.ask("😀".repeat(4000));
+    await eventually(() => widget.posted("/api/chat/")).toHaveLength(1);
+  });
+
+  it("neither grows nor leaks over 500 messages", async () => {
+    const widget = await stage.visitAndOpen();
+    await widget.streamChat(reply("An **answer** of [some](https://x.example) length.\n\n- one\n- two"), 500);
+    await askRepeatedly(widget, "message", 250);
+    const before = await measureMemory(widget);
+    await askRepeatedly(widget, "message", 250);
+    expectNoGrowth(before, await measureMemory(widget));
+    expect(await widget.messages.count()).toBe(200);
+    expect(widget.problems).toEqual([]);
+  }, 180_000);
+
+  // As long as a visitor may sit before it; `pnpm test:full` runs it.
+  const soakMinutes = process.env.PARLEY_TEST_FULL ? 30 : 0;
+  it.runIf(soakMinutes > 0)(
+    "neither grows nor leaks over 30 minutes of real answers",
+    async () => {
+      const widget = await stage.visitAndOpen();
+      const perMinute = 50;
+      const ask = (times: number) => askRepeatedly(widget, "slow 10", times, 60_000 / perMinute);
+      // Until as many messages are shown as ever will be.
+      await ask(100);
+      const before = await measureMemory(widget);
+      await ask(perMinute * soakMinutes - 100);
+      expectNoGrowth(before, await measureMemory(widget));
+      expect(await widget.messages.count()).toBe(200);
+      expect(widget.problems).toEqual([]);
+    },
+    (soakMinutes + 10) * 60_000,
+  );
+});

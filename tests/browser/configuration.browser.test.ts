@@ -1,0 +1,157 @@
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { contrast, type Rgb } from "../../packages/widget/src/shared/color.ts";
+import type { BotConfig } from "../../packages/widget/src/shared/types.ts";
+import { describeInBrowser, eventually, type Visit } from "./stage.ts";
+
+const PIXEL = `data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==`;
+
+/** Lets the configuration say what the service would refuse to store. */
+async function change(page: Page, changes: Partial<BotConfig>): Promise<void> {
+  await page.route("**/api/widget/config/**", async (route) => {
+    const response = await route.fetch();
+    const { bot } = (await response.json()) as { bot: BotConfig };
+    await route.fulfill({ response, json: { bot: { ...bot, ...changes } } });
+  });
+}
+
+describeInBrowser("the bot's configuration", (stage) => {
+  const open = async (changes: Partial<BotConfig>, visit: Visit = {}) =>
+    stage.visitAndOpen({ ...(await stage.service.addBot(changes)), ...visit });
+
+  it("gives the name, the welcome message and the quick replies, which ask", async () => {
+    const widget = await open({
+      name: "Ada",
+      welcome_message: "Welcome to **us**!",
+      quick_replies: ["quick one", "Two?"],
+    });
+    expect(await widget.panel.getByRole("heading").innerText()).toBe("Ada");
+    expect(await widget.log.locator(".bubble strong").innerText()).toBe("us");
+    const chips = widget.panel.getByRole("group", { name: "Suggestions" }).getByRole("button");
+    expect(await chips.allInnerTexts()).toEqual(["quick one", "Two?"]);
+    await chips.first().click();
+    await widget.ratable.waitFor();
+    expect(await widget.texts()).toEqual(["quick one", "Done."]);
+    expect(await chips.first().isVisible()).toBe(false);
+  });
+
+  it("may leave the welcome message and the quick replies out", async () => {
+    const widget = await open({ welcome_message: "", quick_replies: [] });
+    expect(await widget.log.locator(".bubble").filter({ visible: true }).count()).toBe(0);
+    expect(await widget.log.innerText()).toBe("");
+  });
+
+  it("shows the logo, and the name's first letter while there is none", async () => {
+    const logo = { logo_url: "https://cdn.example/logo.png" };
+    const [, body = ""] = PIXEL.split(",");
+    const shown = await open(logo, {
+      prepare: (page) =>
+        page.route(logo.logo_url, (route) =>
+          route.fulfill({ contentType: "image/png", body: Buffer.from(body, "base64") }),
+        ),
+    });
+    await eventually(() =>
+      shown.panel.locator("img.avatar").evaluate((img: HTMLImageElement) => img.naturalWidth),
+    ).toBe(1);
+    const broken = await open(
+      { ...logo, name: "Ähre" },
+      { prepare: (page) => page.route(logo.logo_url, (route) => route.abort()) },
+    );
+    await eventually(() => broken.panel.locator(".avatar").innerText()).toBe("Ä");
+    const script = await open({}, { prepare: (page) => change(page, { logo_url: "javascript:alert(1)" }) });
+    expect(await script.panel.locator("img").count()).toBe(0);
+  });
+
+  it.each(["#ffffff", "#000000", "#ffe100", "#7f7f7f", "#e8590c", "#00aa88", "#2f5fd0", "#ff5c8a"])(
+    "keeps text readable with the colour %s in both themes",
+    async (primary_color) => {
+      for (const theme_mode of ["light", "dark"]) {
+        const widget = await open({ primary_color, theme_mode });
+        await widget.askAndWait("markdown");
+        const pairs = await widget.host.evaluate((host) => {
+          const rgb = (text: string) => (text.match(/[\d.]+/g) ?? []).map(Number);
+          const backdrop = (element: Element): number[] => {
+            const color = rgb(getComputedStyle(element).backgroundColor);
+            return color.length === 4 && element.parentElement ? backdrop(element.parentElement) : color;
+          };
+          return [
+            ".launcher",
+            ".avatar",
+            ".user .bubble",
+            ".assistant .bubble",
+            ".bubble a",
+            ".bubble code",
+            "h2",
+            ".icon",
+          ].map((part) => {
+            const element = host.shadowRoot?.querySelector(part) as Element;
+            return { part, text: rgb(getComputedStyle(element).color), on: backdrop(element) };
+          });
+        });
+        for (const { part, text, on } of pairs) {
+          expect(
+            contrast(text as unknown as Rgb, on as unknown as Rgb),
+            `${part} ${theme_mode}`,
+          ).toBeGreaterThanOrEqual(4.5);
+        }
+        expect(await widget.violations()).toEqual([]);
+      }
+    },
+  );
+
+  it.each(["bottom-left", "bottom-right"])("puts it %s, whatever the language", async (position) => {
+    for (const lang of ["en", "ar"]) {
+      const widget = await open({ position }, { attributes: { "data-lang": lang } });
+      const { width } = widget.page.viewportSize() ?? { width: 0 };
+      for (const part of [widget.launcher, widget.panel]) {
+        const box = await part.boundingBox();
+        expect(position === "bottom-left" ? box?.x : width - (box?.x ?? 0) - (box?.width ?? 0)).toBeCloseTo(20, 0);
+      }
+    }
+  });
+
+  it("is light, dark, or as the system is, also while that changes", async () => {
+    const background = async (widget: Awaited<ReturnType<typeof open>>) =>
+      widget.panel.evaluate((panel) => getComputedStyle(panel).backgroundColor);
+    expect(await background(await open({ theme_mode: "light" }, { context: { colorScheme: "dark" } }))).toBe(
+      "rgb(255, 255, 255)",
+    );
+    expect(await background(await open({ theme_mode: "dark" }))).toBe("rgb(22, 24, 29)");
+    const widget = await open({ theme_mode: "system" }, { context: { colorScheme: "dark" } });
+    expect(await background(widget)).toBe("rgb(22, 24, 29)");
+    await widget.page.emulateMedia({ colorScheme: "light" });
+    await eventually(() => background(widget)).toBe("rgb(255, 255, 255)");
+  });
+
+  it("gives the font, the radius and the CSS variables, and no other property", async () => {
+    const custom_css_vars = { "--parley-width": "20em", "--parley-bg": "rgb(250, 240, 230)" };
+    const widget = await open(
+      { font_family: "Georgia, serif", border_radius: 3, custom_css_vars },
+      { prepare: (page) => change(page, { custom_css_vars: { ...custom_css_vars, color: "red" } }) },
+    );
+    const look = await widget.panel.evaluate((panel) => {
+      const { fontFamily, borderRadius, width, backgroundColor, color } = getComputedStyle(panel);
+      return { fontFamily, borderRadius, width, backgroundColor, color };
+    });
+    expect(look).toEqual({
+      fontFamily: "Georgia, serif, system-ui, sans-serif",
+      borderRadius: "3px",
+      width: "320px",
+      backgroundColor: "rgb(250, 240, 230)",
+      color: "rgb(27, 30, 36)",
+    });
+    const round = await open({ border_radius: 64 });
+    expect(await round.launcher.evaluate((it) => getComputedStyle(it).borderRadius)).toBe("min(128px, 50%)");
+    const square = await open({ border_radius: 0 });
+    expect(await square.launcher.evaluate((it) => getComputedStyle(it).borderRadius)).toBe("min(0px, 50%)");
+  });
+
+  it("gives way to the script element's own position and theme", async () => {
+    const widget = await open(
+      { position: "bottom-right", theme_mode: "light" },
+      { attributes: { "data-position": "bottom-left", "data-theme": "dark" } },
+    );
+    expect((await widget.panel.boundingBox())?.x).toBe(20);
+    expect(await widget.panel.evaluate((panel) => getComputedStyle(panel).backgroundColor)).toBe("rgb(22, 24, 29)");
+  });
+});

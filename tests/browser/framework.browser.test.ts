@@ -1,0 +1,90 @@
+import { expect, it } from "vitest";
+import { describeInBrowser, eventually } from "./stage.ts";
+
+describeInBrowser("on pages of frameworks", (stage) => {
+  it("survives the body being replaced, with its panel, text and place in the log", async () => {
+    const widget = await stage.visitAndOpen();
+    await widget.askAndWait("long 500");
+    await widget.input.fill("half a mess");
+    await widget.log.evaluate((log) => {
+      log.scrollTop = 120;
+    });
+    await eventually(() => widget.panel.getByRole("button", { name: "Newest message" }).isVisible()).toBe(true);
+    for (let visits = 0; visits < 3; visits++) {
+      await widget.page.evaluate(() => {
+        const body = document.createElement("body");
+        body.append(Object.assign(document.createElement("h1"), { textContent: "Another page" }));
+        document.body.replaceWith(body);
+      });
+      await eventually(() => widget.host.count()).toBe(1);
+    }
+    expect(await widget.input.inputValue()).toBe("half a mess");
+    expect(await widget.log.evaluate((log) => log.scrollTop)).toBe(120);
+    await widget.askAndWait("quick");
+  });
+
+  it("survives the body being emptied, and being taken out itself", async () => {
+    const widget = await stage.visitAndOpen();
+    await widget.page.evaluate(() => document.body.replaceChildren());
+    await eventually(() => widget.host.count()).toBe(1);
+    await widget.host.evaluate((host) => host.remove());
+    await eventually(() => widget.host.count()).toBe(1);
+    await widget.askAndWait("quick");
+  });
+
+  it("goes on streaming while the page navigates", async () => {
+    const widget = await stage.visitAndOpen();
+    await widget.ask("slow 40");
+    await eventually(() => widget.answers.innerText()).toContain("word3");
+    await widget.page.evaluate(() => {
+      history.pushState({}, "", "/elsewhere");
+      document.body.replaceChildren();
+    });
+    await widget.ratable.waitFor();
+    expect((await widget.texts())[1]).toContain("word40");
+  });
+
+  it("is there once, however often it is loaded", async () => {
+    const widget = await stage.visit({ body: `<h1>x</h1>${stage.embed.call(stage)}` });
+    await widget.launcher.waitFor();
+    const load = (key: string) =>
+      widget.page.evaluate(
+        async ([url, publicKey]) => {
+          const script = document.createElement("script");
+          script.dataset.publicKey = publicKey;
+          script.src = url as string;
+          const loaded = new Promise((resolve) => script.addEventListener("load", resolve));
+          document.head.append(script);
+          await loaded;
+          script.remove();
+        },
+        [`${stage.service.url}/widget.js`, key],
+      );
+    await load(stage.service.bot.publicKey);
+    await widget.page.waitForLoadState("networkidle");
+    expect(await widget.host.count()).toBe(1);
+    expect(widget.paths().filter((path) => path === "/api/widget/config/")).toHaveLength(1);
+    // Another bot takes its place.
+    const { publicKey } = await stage.service.addBot({ name: "Other" });
+    await load(publicKey);
+    await eventually(() => widget.launcher.getAttribute("aria-label")).toBe("Chat: Other");
+    expect(await widget.host.count()).toBe(1);
+    expect(widget.problems).toEqual([]);
+  });
+
+  it("starts from a tag manager's script, long after the page has loaded", async () => {
+    const { page } = await stage.visit({ publicKey: "svc_pk_unknown" });
+    await page.evaluate(
+      ([url, key]) => {
+        window.Parley?.destroy();
+        const script = document.createElement("script");
+        script.async = true;
+        script.setAttribute("data-public-key", key as string);
+        script.src = url as string;
+        document.querySelector("script")?.before(script);
+      },
+      [`${stage.service.url}/widget.js`, stage.service.bot.publicKey],
+    );
+    await page.locator("parley-widget .launcher").waitFor();
+  });
+});

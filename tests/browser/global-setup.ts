@@ -1,0 +1,56 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isMet, reportMissing, startTestPostgres } from "@parley/testing";
+import { buildWidget } from "@parley/widget/build";
+import type { TestProject } from "vitest/node";
+import { startSystem } from "../support/system.ts";
+import { replyTo } from "./replies.ts";
+
+/** What the test files get of the one system that the run starts. */
+export interface ProvidedSystem {
+  readonly edgeUrl: string;
+  readonly opsPorts: { readonly conversation: number; readonly quota: number; readonly llm: number };
+  readonly workspaceId: string;
+  /** An operator's access token for the workspace. */
+  readonly token: string;
+  /** Where the widget was built. */
+  readonly widgetDir: string;
+}
+
+declare module "vitest" {
+  interface ProvidedContext {
+    system: ProvidedSystem | undefined;
+  }
+}
+
+/** Starts the whole system once for all browser tests; without a Chromium they are left out, and loudly so. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  reportMissing();
+  project.provide("system", undefined);
+  if (!isMet("chromium")) return async () => undefined;
+
+  const widgetDir = await mkdtemp(join(tmpdir(), "parley-widget-"));
+  await buildWidget(widgetDir);
+  const postgres = await startTestPostgres();
+  const system = await startSystem({
+    script: replyTo,
+    databaseServerUrl: postgres.url,
+    // Each test's visitors come from an address of their own: see ingress.ts.
+    env: { edge: { WIDGET_DIR: widgetDir, TRUSTED_PROXIES: "127.0.0.1/32" } },
+  });
+  const { workspace } = await system.admin.workspaces.createWorkspace({ name: "Browser tests", plan: "scale" });
+  const workspaceId = workspace?.id ?? "";
+  project.provide("system", {
+    edgeUrl: system.url(),
+    opsPorts: { conversation: system.conversation.opsPort, quota: system.quota.opsPort, llm: system.llm.opsPort },
+    workspaceId,
+    token: await system.sso.token({ workspaceId }),
+    widgetDir,
+  });
+  return async () => {
+    await system.stop();
+    await postgres.stop();
+    await rm(widgetDir, { recursive: true });
+  };
+}

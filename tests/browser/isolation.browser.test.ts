@@ -1,0 +1,76 @@
+import { expect, it } from "vitest";
+import { describeInBrowser } from "./stage.ts";
+
+const HOSTILE = `<style>
+  * { display: none !important; font: 40px/3 fantasy !important; color: lime !important; letter-spacing: 1em !important; }
+  html, head, body, main, h1 { display: block !important; }
+  parley-widget { visibility: hidden !important; opacity: 0 !important; transform: scale(0.1) !important; filter: invert(1) !important; pointer-events: none !important; }
+  button, textarea, [role=dialog] { background: red !important; position: static !important; }
+  :root { direction: rtl; word-spacing: 3em; text-transform: uppercase; --accent: red; --bg: red; --edge: 50vw; --radius: 0; }
+</style>`;
+
+/** The globals, less those that the browser makes of ids and frames. */
+const globals = () => Object.getOwnPropertyNames(window).filter((name) => !/^\d+$/.test(name));
+
+describeInBrowser("isolation", (stage) => {
+  it("looks the same on a page whose styles are hostile", async () => {
+    const look = async (head: string) => {
+      const widget = await stage.visitAndOpen({ head, attributes: { "data-lang": "en" }, body: "<h1>x</h1>" });
+      await widget.askAndWait("quick");
+      return widget.host.evaluate(async (host) => {
+        // Where things are once they have stopped moving; what blinks for ever is left alone.
+        const moving =
+          host.shadowRoot?.getAnimations().filter((each) => each.effect?.getTiming().iterations === 1) ?? [];
+        await Promise.all(moving.map((each) => each.finished));
+        const parts = [".launcher", ".panel", "h2", ".bubble", "textarea", ".send", ".avatar", ".thumb"];
+        return parts.map((part) => {
+          const element = host.shadowRoot?.querySelector(part) as HTMLElement;
+          const { x, y, width, height } = element.getBoundingClientRect();
+          const { color, backgroundColor, fontSize, fontFamily, letterSpacing, textTransform, direction } =
+            getComputedStyle(element);
+          return {
+            part,
+            x,
+            y,
+            width,
+            height,
+            color,
+            backgroundColor,
+            fontSize,
+            fontFamily,
+            letterSpacing,
+            textTransform,
+            direction,
+          };
+        });
+      });
+    };
+    expect(await look(HOSTILE)).toEqual(await look(""));
+  });
+
+  it("changes nothing on the page but one element and one global", async () => {
+    const widget = await stage.visit({
+      prepare: (page) => page.addInitScript(`window.before = (${String(globals)})().concat("before")`),
+    });
+    const snapshot = () =>
+      widget.page.evaluate(() => ({
+        html: [...document.documentElement.attributes].map(({ name, value }) => name + value),
+        head: document.head.children.length,
+        body: [...document.body.children].map(({ tagName }) => tagName),
+        styles: document.styleSheets.length + document.adoptedStyleSheets.length,
+      }));
+    await widget.open();
+    await widget.askAndWait("quick");
+    expect(await snapshot()).toEqual({ html: ["langen"], head: 6 - 1, body: ["MAIN", "PARLEY-WIDGET"], styles: 0 });
+    const added = await widget.page.evaluate(`(${String(globals)})().filter((name) => !window.before.includes(name))`);
+    expect(added).toEqual(["Parley"]);
+    expect(widget.problems).toEqual([]);
+  });
+
+  it("is not printed", async () => {
+    const widget = await stage.visit();
+    await widget.launcher.waitFor();
+    await widget.page.emulateMedia({ media: "print" });
+    expect(await widget.launcher.isVisible()).toBe(false);
+  });
+});

@@ -1,0 +1,49 @@
+import { expect } from "vitest";
+import type { WidgetPage } from "./widget-page.ts";
+
+/** What a page holds after a garbage collection. */
+export interface Memory {
+  readonly heapBytes: number;
+  readonly nodes: number;
+  readonly listeners: number;
+}
+
+/** Measures the page. */
+export async function measureMemory({ page }: WidgetPage): Promise<Memory> {
+  const client = await page.context().newCDPSession(page);
+  await client.send("Performance.enable");
+  await client.send("HeapProfiler.collectGarbage");
+  const { metrics } = await client.send("Performance.getMetrics");
+  await client.detach();
+  const metric = (name: string) => metrics.find((it) => it.name === name)?.value ?? 0;
+  return { heapBytes: metric("JSHeapUsedSize"), nodes: metric("Nodes"), listeners: metric("JSEventListeners") };
+}
+
+/** Fails when the page holds more than it did, but for a little noise. */
+export function expectNoGrowth(before: Memory, after: Memory): void {
+  expect(after.nodes).toBeLessThan(before.nodes * 1.05);
+  expect(after.listeners).toBeLessThan(before.listeners * 1.05);
+  expect(after.heapBytes).toBeLessThan(before.heapBytes + 1024 * 1024);
+}
+
+/** Asks the same `times` times through the page's API, each when the last is answered, `everyMs` apart at least. */
+export function askRepeatedly({ page }: WidgetPage, message: string, times: number, everyMs = 0): Promise<void> {
+  return page.evaluate(
+    async ([text, count, pauseMs]) => {
+      for (let at = 0; at < count; at++) {
+        const pause = new Promise((resolve) => setTimeout(resolve, pauseMs));
+        const answered = new Promise<void>((resolve) => {
+          const off = window.Parley?.on("message", ({ role }) => {
+            if (role === "assistant") {
+              off?.();
+              resolve();
+            }
+          });
+        });
+        window.Parley?.send(text);
+        await Promise.all([answered, pause]);
+      }
+    },
+    [message, times, everyMs] as const,
+  );
+}

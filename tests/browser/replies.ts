@@ -1,0 +1,47 @@
+import type { ReceivedRequest, Reply } from "@parley/testing";
+
+/** What Markdown answers hold. */
+export const MARKDOWN = `Yes, with **two** limits and one *exception*:
+
+1. Unused things, within \`30 days\`
+2. In their box
+   - a torn box is fine
+   - a wet one is not
+
+> Returns are free of charge.
+
+\`\`\`
+label --print
+\`\`\`
+
+More in [the returns page](https://shop.example/returns) or at https://shop.example/help.
+
+<img src=x onerror="document.title='broken'"> [not a link](javascript:alert(1))`;
+
+const words = (count: number) => Array.from({ length: count }, (_, at) => `word${at + 1} `);
+
+/** What the provider answers: the visitor's first word decides, and a number after it how much. */
+export function replyTo({ body }: ReceivedRequest): Reply {
+  const { messages } = body as { messages: readonly { content: string }[] };
+  const message = messages.at(-1)?.content ?? "";
+  const [first = "", count = ""] = message.toLowerCase().split(/[:\s]+/);
+  switch (first) {
+    case "markdown":
+      return { tokens: MARKDOWN.match(/.{1,7}/gs) ?? [], everyMs: 2 };
+    case "slow":
+      return { tokens: words(Number(count) || 200), everyMs: 40 };
+    case "late":
+      return { tokens: ["Done."], firstTokenMs: 600 };
+    case "never":
+      return { hangs: true };
+    case "long":
+      return {
+        tokens: words(Number(count) || 600).map((word, at) => (at % 40 === 39 ? `${word}\n\n` : word)),
+        everyMs: 4,
+      };
+    case "quick":
+      return { tokens: ["Done."] };
+    default:
+      return { tokens: `You asked: ${message}`.match(/\S+\s*/g) ?? [], everyMs: 10 };
+  }
+}

@@ -1,0 +1,175 @@
+import axe from "axe-core";
+import type { Locator, Page, Request, Route } from "playwright-core";
+
+/** A page with the widget on it, and what a visitor can do there. */
+export class WidgetPage {
+  readonly page: Page;
+  /** What went wrong on the page: uncaught errors and errors of the console, but for requests that a test let fail. */
+  readonly problems: string[] = [];
+  readonly requests: Request[] = [];
+  readonly #edgeUrl: string;
+
+  constructor(page: Page, edgeUrl: string) {
+    this.page = page;
+    this.#edgeUrl = edgeUrl;
+    page.on("pageerror", (error) => this.problems.push(error.message));
+    page.on("console", (message) => {
+      if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) {
+        this.problems.push(message.text());
+      }
+    });
+    page.on("request", (request) => this.requests.push(request));
+  }
+
+  get host(): Locator {
+    return this.page.locator("parley-widget");
+  }
+  get launcher(): Locator {
+    return this.host.locator(".launcher");
+  }
+  get panel(): Locator {
+    return this.host.getByRole("dialog");
+  }
+  get input(): Locator {
+    return this.panel.locator("textarea");
+  }
+  /** Sends, or stops while an answer is on its way. */
+  get button(): Locator {
+    return this.panel.locator(".send");
+  }
+  get log(): Locator {
+    return this.panel.getByRole("log");
+  }
+  /** The visitor's messages and the answers to them, without the welcome message. */
+  get messages(): Locator {
+    return this.log.locator(".messages > .message");
+  }
+  get answers(): Locator {
+    return this.log.locator(".messages > .assistant");
+  }
+  get notice(): Locator {
+    return this.log.locator(".notice").filter({ visible: true });
+  }
+
+  async open(): Promise<void> {
+    await this.launcher.click();
+    await this.input.waitFor();
+  }
+
+  /** Writes and sends with the Enter key. */
+  async ask(text: string): Promise<void> {
+    await this.input.fill(text);
+    await this.input.press("Enter");
+  }
+
+  /** Sends, and waits until the answer is complete. */
+  async askAndWait(text: string): Promise<void> {
+    const answers = await this.ratable.count();
+    await this.ask(text);
+    await this.ratable.nth(answers).waitFor();
+  }
+
+  /** The thumbs of complete answers. */
+  get ratable(): Locator {
+    return this.answers.locator(".rating").filter({ visible: true });
+  }
+
+  /** What stands in the bubbles, in order. */
+  async texts(): Promise<string[]> {
+    return this.messages.locator(".bubble").filter({ visible: true }).allInnerTexts();
+  }
+
+  /** The paths and bodies of what was posted to the service. */
+  posted(path: string): Record<string, unknown>[] {
+    return this.requests
+      .filter((request) => request.method() === "POST" && new URL(request.url()).pathname === path)
+      .map((request) => request.postDataJSON() as Record<string, unknown>);
+  }
+
+  /** Paths of everything asked of the service so far. */
+  paths(): string[] {
+    return this.requests
+      .filter(({ url }) => url)
+      .map((request) => new URL(request.url()))
+      .filter(({ origin }) => origin === this.#edgeUrl)
+      .map(({ pathname }) => pathname);
+  }
+
+  /** Lets the chat answer with this instead, as the service would; `times` requests long. */
+  async answerChat(
+    answer: { status?: number; headers?: Record<string, string>; body: string },
+    times = 1,
+  ): Promise<void> {
+    await this.page.route(
+      "**/api/chat/",
+      (route: Route) =>
+        route.fulfill({
+          status: answer.status ?? 200,
+          contentType: answer.status ? "application/json" : "text/event-stream",
+          headers: {
+            "Access-Control-Allow-Origin": route.request().headers().origin ?? "*",
+            "Access-Control-Expose-Headers": "Retry-After, RateLimit, RateLimit-Policy",
+            ...answer.headers,
+          },
+          body: answer.body,
+        }),
+      { times },
+    );
+  }
+
+  /** A refusal before the stream. */
+  refuseChat(status: number, code: string, headers: Record<string, string> = {}, times = 1): Promise<void> {
+    return this.answerChat({ status, headers, body: JSON.stringify({ error: code }) }, times);
+  }
+
+  /** A stream of these events. */
+  streamChat(events: readonly (readonly [name: string, data: unknown])[], times = 1): Promise<void> {
+    const body = events.map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join("");
+    return this.answerChat({ body }, times);
+  }
+
+  /** What axe finds on the whole page, shadow roots too, as `rule: element`. */
+  async violations(): Promise<string[]> {
+    await this.page.evaluate(axe.source);
+    const found = await this.page.evaluate(async () => {
+      const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, {
+        runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+      });
+      return violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ target, failureSummary }) => `${id}: ${String(target)} ${failureSummary}`),
+      );
+    });
+    return found;
+  }
+
+  /** The accessible name of what has the keyboard's focus, through shadow roots; its tag where it has none. */
+  focused(): Promise<string> {
+    return this.page.evaluate(() => {
+      let element = document.activeElement;
+      while (element?.shadowRoot?.activeElement) {
+        element = element.shadowRoot.activeElement;
+      }
+      return element?.ariaLabel || element?.textContent.trim() || element?.tagName.toLowerCase() || "";
+    });
+  }
+
+  /** Presses Tab (or Shift+Tab) until the element of this name has the focus. */
+  async tabTo(name: string, key: "Tab" | "Shift+Tab" = "Tab"): Promise<void> {
+    for (let presses = 0; presses < 30; presses++) {
+      await this.page.keyboard.press(key);
+      if ((await this.focused()) === name) {
+        return;
+      }
+    }
+    throw new Error(`${key} never reached ${name}`);
+  }
+}
+
+/** The events of a complete answer. */
+export function reply(text: string, messageId = 1): [string, unknown][] {
+  return [
+    ["meta", { session_id: crypto.randomUUID(), message_id: messageId }],
+    ["token", { text }],
+    ["done", { finish_reason: "stop", tokens_in: 1, tokens_out: 1, latency_ms: 1, model: "scripted:test" }],
+  ];
+}

@@ -1,0 +1,321 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort } from "@parley/testing";
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { chat } from "./support/chat.ts";
+import { cliJson, runCli } from "./support/cli.ts";
+import { ADMIN_TOKEN } from "./support/processes.ts";
+import { createTenant, type System, startSystem, type Tenant } from "./support/system.ts";
+
+// A command takes a fraction of a second, and on a busy machine seconds.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+
+let system: System;
+let env: Record<string, string>;
+let tenant: Tenant;
+let dir: string;
+
+beforeAll(async () => {
+  system = await startSystem();
+  env = {
+    ADMIN_TOKEN,
+    PARLEY_CONVERSATION_URL: `http://127.0.0.1:${system.conversation.opsPort}`,
+    PARLEY_QUOTA_URL: `http://127.0.0.1:${system.quota.opsPort}`,
+    PARLEY_LLM_URL: `http://127.0.0.1:${system.llm.opsPort}`,
+  };
+  tenant = await createTenant(system.admin);
+  dir = await mkdtemp(join(tmpdir(), "parley-cli-"));
+});
+
+afterAll(async () => {
+  await rm(dir, { recursive: true, force: true });
+  await system.stop();
+});
+
+const json = <T>(...args: string[]) => cliJson<T>(args, env);
+const say = (...args: string[]) => runCli(args, env);
+const ofTenant = () => ["--workspace", tenant.workspaceId];
+const ofBot = () => [...ofTenant(), "--bot", tenant.botSlug];
+
+describe("parley workspace", () => {
+  it("creates, lists, changes the plan and how long conversations are kept", async () => {
+    const created = await json<{ id: string }>("workspace", "create", "--name", "Acme", "--plan", "free");
+    expect(created).toEqual({ id: expect.any(String), name: "Acme", plan: "free" });
+    expect(await json("workspace", "set-plan", created.id, "scale")).toEqual({ ...created, plan: "scale" });
+    expect(await json("workspace", "set", created.id, "--retention-days", "30")).toMatchObject({ retention_days: 30 });
+    expect(await json("workspace", "list")).toContainEqual({
+      ...created,
+      plan: "scale",
+      cap: 25_000,
+      retention_days: 30,
+      created_at: expect.stringMatching(/Z$/),
+    });
+  });
+
+  it("takes the id that a single sign-on has already, once", async () => {
+    const args = ["workspace", "create", "--name", "Taken", "--plan", "pro", "--id", "org-7"];
+    expect(await json(...args)).toMatchObject({ id: "org-7" });
+    const { code, stdout, stderr } = await say(...args);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(/^parley: .*exists.*: give another --id, or none\n$/);
+  });
+});
+
+describe("parley bot", () => {
+  it("creates with every option, changes some, shows and lists", async () => {
+    const { workspaceId } = tenant;
+    const created = await json(
+      ...["bot", "create", "--workspace", workspaceId, "--slug", "helper", "--model", "openai:default"],
+      ...["--system-prompt", "Be brief.", "--fallback", "No.", "--name", "Helper", "--welcome-message", "Hi"],
+      ...["--logo-url", "https://shop.example/logo.svg", "--primary-color", "#123456", "--position", "bottom-left"],
+      ...["--theme-mode", "dark", "--font-family", "serif", "--border-radius", "4"],
+      ...["--quick-reply", "One", "--quick-reply", "Two", "--css-var", "--gap=4px", "--css-var", "--pad=a=b"],
+    );
+    const expected = {
+      id: expect.any(String),
+      workspace_id: workspaceId,
+      slug: "helper",
+      model: "openai:default",
+      system_prompt: "Be brief.",
+      fallback: "No.",
+      display: {
+        name: "Helper",
+        welcome_message: "Hi",
+        logo_url: "https://shop.example/logo.svg",
+        primary_color: "#123456",
+        position: "bottom-left",
+        theme_mode: "dark",
+        font_family: "serif",
+        border_radius: 4,
+        quick_replies: ["One", "Two"],
+        custom_css_vars: { "--gap": "4px", "--pad": "a=b" },
+      },
+      created_at: expect.any(String),
+    };
+    expect(created).toEqual(expected);
+    const update = [
+      "bot",
+      "update",
+      "--workspace",
+      workspaceId,
+      "--slug",
+      "helper",
+      "--quick-reply",
+      "",
+      "--model",
+      "",
+    ];
+    const changed = { ...expected, model: "", display: { ...expected.display, quick_replies: [] } };
+    expect(await json(...update)).toEqual(changed);
+    expect(await json("bot", "show", "--workspace", workspaceId, "--slug", "helper")).toEqual(changed);
+    expect(await json("bot", "list", "--workspace", workspaceId)).toContainEqual(changed);
+  });
+
+  it("names the command that shows the bots there are", async () => {
+    const { code, stderr } = await say("bot", "show", ...ofTenant(), "--slug", "nobody");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^parley: .*: parley bot list --workspace W shows those there are\n$/);
+  });
+});
+
+describe("parley key", () => {
+  it("creates for several domains, lists, and revokes", async () => {
+    const created = await json<{ public_key: string }>(
+      ...["key", "create", ...ofBot(), "--domain", "Shop.Example", "--domain", "*.shop.example"],
+    );
+    expect(created).toMatchObject({
+      public_key: expect.stringMatching(/^svc_pk_/),
+      bot_slug: tenant.botSlug,
+      allowed_domains: expect.arrayContaining([expect.stringContaining("shop.example")]),
+      revoked_at: "",
+    });
+    const revoked = await json<{ revoked_at: string }>("key", "revoke", created.public_key);
+    expect(revoked).toEqual({ ...created, revoked_at: expect.stringMatching(/Z$/) });
+    expect(await json("key", "list", ...ofTenant())).toContainEqual(revoked);
+  });
+});
+
+describe("parley moderation", () => {
+  it("adds, lists and removes a pattern, whose id is a number", async () => {
+    const added = await json<{ id: number }>(
+      "moderation",
+      "add",
+      ...ofBot(),
+      "--pattern",
+      "se(c|k)ret",
+      "--fallback",
+      "No.",
+    );
+    expect(added).toEqual({
+      id: expect.any(Number),
+      pattern: "se(c|k)ret",
+      reason: expect.any(String),
+      fallback: "No.",
+    });
+    expect(await json("moderation", "list", ...ofBot())).toEqual([added]);
+    expect(await json("moderation", "remove", String(added.id), ...ofBot())).toEqual({ id: added.id, removed: true });
+    expect(await json("moderation", "list", ...ofBot())).toEqual([]);
+  });
+
+  it("passes on why a pattern is refused", async () => {
+    const { code, stderr } = await say("moderation", "add", ...ofBot(), "--pattern", "(?=look)");
+    expect(code).toBe(1);
+    expect(stderr.trimEnd().split("\n")).toEqual([expect.stringMatching(/^parley: ./)]);
+  });
+});
+
+describe("parley knowledge", () => {
+  it("adds several files with their progress, lists and removes", async () => {
+    await writeFile(join(dir, "returns.md"), "# Returns\n\nWithin 30 days, free of charge.\n");
+    await writeFile(join(dir, "hours.txt"), "Open from nine to five.\n");
+    const added = await runCli(["knowledge", "add", "returns.md", join(dir, "hours.txt"), ...ofBot()], env, dir);
+    expect(added.code).toBe(0);
+    expect(added.stderr).toBe("[1/2] returns.md …\n[2/2] hours.txt …\n");
+    expect(added.stdout).toMatch(/^NAME +FORMAT +CHARACTERS +CHUNKS +UPDATED\nreturns\.md +md +\d+ +\d+ /);
+    const names = (await json<{ name: string }[]>("knowledge", "list", ...ofBot())).map(({ name }) => name);
+    expect(names).toEqual(["hours.txt", "returns.md"]);
+    expect(await json("knowledge", "remove", "hours.txt", ...ofBot())).toEqual({ name: "hours.txt", removed: true });
+  });
+
+  it("sends nothing when one of the files is not there", async () => {
+    const before = await json("knowledge", "list", ...ofBot());
+    await writeFile(join(dir, "more.md"), "More.\n");
+    const { code, stderr } = await runCli(["knowledge", "add", "more.md", "missing.md", ...ofBot()], env, dir);
+    expect([code, stderr]).toEqual([1, `parley: there is no file ${join(dir, "missing.md")}\n`]);
+    expect(await json("knowledge", "list", ...ofBot())).toEqual(before);
+  });
+});
+
+describe("parley usage, audit and conversation", () => {
+  it("shows what a turn left in the books and in the transcript, until it is erased", async () => {
+    const other = await createTenant(system.admin, { plan: "free" });
+    const workspace = ["--workspace", other.workspaceId];
+    const id = crypto.randomUUID();
+    const { text } = await chat(system.url(), other, { session_id: id, message: "Hello\u001b[31m?" });
+    await vi.waitFor(async () => {
+      expect(await json("usage", ...workspace)).toEqual({
+        plan: "free",
+        cap: 100,
+        used: 1,
+        held: 0,
+        resets_at: expect.stringMatching(/-01T00:00:00/),
+      });
+    }, 10_000);
+    expect(await json("audit", ...workspace)).toEqual({
+      balanced: true,
+      workspaces: [
+        { id: other.workspaceId, done_messages: 1, used: 1, ledger: 1, held: 0, waiting: 0, differences: [] },
+      ],
+    });
+    expect((await say("audit", ...workspace, "--check")).code).toBe(0);
+
+    expect(await json("conversation", "list", ...workspace)).toEqual([
+      expect.objectContaining({ id, bot_slug: other.botSlug, source: "widget", messages: 2 }),
+    ]);
+    const { stdout } = await say("conversation", "export", id, ...workspace);
+    const transcript = JSON.parse(stdout) as { messages: { role: string; content: string }[] };
+    expect(transcript.messages.map(({ content }) => content)).toEqual(["Hello\u001b[31m?", text]);
+    expect(await json("conversation", "show", id, ...workspace)).toEqual(transcript);
+    const shown = await say("conversation", "show", id, ...workspace);
+    expect(shown.stdout).toContain("Hello\\u{1b}[31m?");
+    expect(shown.stdout).not.toContain("\u001b");
+
+    expect(await json("conversation", "delete", id, ...workspace)).toEqual({ id, deleted: true });
+    expect((await say("conversation", "show", id, ...workspace)).code).toBe(1);
+    expect(await json("conversation", "erase", id, ...workspace)).toEqual({ id, erased: true });
+    expect(await json("usage", ...workspace)).toMatchObject({ used: 1 });
+  });
+
+  it("exits 1 with --check when the books do not balance, and 0 without", async () => {
+    const other = await createTenant(system.admin);
+    const workspace = ["--workspace", other.workspaceId];
+    await chat(system.url(), other);
+    await vi.waitFor(async () => expect(await json("usage", ...workspace)).toMatchObject({ used: 1 }), 10_000);
+    await breakBooks(other.workspaceId);
+    expect(await json("audit", ...workspace)).toMatchObject({ balanced: false });
+    const { code, stdout } = await say("audit", ...workspace, "--check");
+    expect(code).toBe(1);
+    expect(stdout).toMatch(new RegExp(`${other.workspaceId} +usage_is_not_ledger`));
+    expect(stdout).toContain("The books do not balance");
+  });
+});
+
+describe("parley provider", () => {
+  it("lists what is configured, never a key, and asks it a question", async () => {
+    const listed = await say("provider", "list", "--json");
+    expect(listed.stdout).not.toContain("sk-key-of-the-tests");
+    expect(JSON.parse(listed.stdout)).toMatchObject({
+      providers: expect.arrayContaining([expect.objectContaining({ name: "openai", base_url: system.provider.url })]),
+      default_model: expect.stringMatching(/^openai:/),
+    });
+    expect(await json("provider", "check", "openai")).toEqual([
+      expect.objectContaining({ provider: "openai", result: "ok", tokens_out: expect.any(Number) }),
+    ]);
+  });
+
+  it("exits 1 when a provider fails", async () => {
+    system.provider.script([{ status: 401 }]);
+    const { code, stdout } = await say("provider", "check", "openai", "--json");
+    expect([code, JSON.parse(stdout)]).toEqual([1, [expect.objectContaining({ result: "provider_auth" })]]);
+  });
+});
+
+describe("parley migrate", () => {
+  it("brings a database to this version, and finds nothing to do the second time", async () => {
+    const database = { ...env, DATABASE_URL: system.database.url };
+    const { code, stdout } = await runCli(["migrate", "quota"], database);
+    expect([code, stdout]).toEqual([0, "quota: up to date\n"]);
+    expect(await cliJson(["migrate"], database)).toEqual(
+      ["conversation", "quota", "llm-proxy"].map((service) => ({ service, applied: [] })),
+    );
+  });
+
+  it("says what keeps it from the database", async () => {
+    const url = `postgres://u:hush@127.0.0.1:${await freePort()}/x`;
+    const { code, stderr } = await runCli(["migrate", "quota"], { ...env, DATABASE_URL: url });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^migrating quota …\nparley: quota: cannot migrate: \S.*ECONNREFUSED.*\n$/);
+    expect(stderr).not.toContain("hush");
+  });
+});
+
+describe("parley", () => {
+  it("says that a service is away, and at which address", async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const { code, stderr } = await runCli(["workspace", "list"], { ...env, PARLEY_QUOTA_URL: url });
+    expect([code, stderr]).toEqual([
+      1,
+      `parley: quota does not answer at ${url}: see that PARLEY_QUOTA_URL names its ops port and that the way there is open\n`,
+    ]);
+  });
+
+  it("says that the admin token is refused", async () => {
+    const { code, stderr } = await runCli(["workspace", "list"], { ...env, ADMIN_TOKEN: "wrong" });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/refused the admin token: set ADMIN_TOKEN/);
+  });
+
+  it("says that an address is not an ops port", async () => {
+    const { code, stderr } = await runCli(["workspace", "list"], { ...env, PARLEY_QUOTA_URL: system.url() });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/does not know this call: it must be the ops port of quota/);
+  });
+
+  it("needs only the address that a command uses", async () => {
+    const only = { ...env, PARLEY_CONVERSATION_URL: "", PARLEY_LLM_URL: "" };
+    expect((await runCli(["workspace", "list"], only)).code).toBe(0);
+    expect((await runCli(["provider", "list"], only)).stderr).toBe(
+      "parley: PARLEY_LLM_URL is not set: give the URL of its ops port\n",
+    );
+  });
+});
+
+/** Counts a message that nobody sent. */
+async function breakBooks(workspaceId: string): Promise<void> {
+  const client = new Client({ connectionString: system.database.url });
+  await client.connect();
+  await client.query("UPDATE quota.usage SET used = used + 1 WHERE workspace_id = $1", [workspaceId]);
+  await client.end();
+}

@@ -1,0 +1,84 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, expect, test } from "vitest";
+import { createTenant, type Tenant } from "../../support/system.ts";
+import type { Api } from "../support/api.ts";
+import { type Contract, UNKNOWN_KEY } from "../support/contract.ts";
+
+export function corsSuite(shared: () => Contract): void {
+  let contract: Contract;
+  let api: Api;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    contract = shared();
+    ({ api } = contract);
+    tenant = await createTenant(contract.admin);
+  });
+
+  const EXPOSED = "Retry-After, RateLimit, RateLimit-Policy";
+
+  function expectCors(headers: Headers, origin: string): void {
+    expect(headers.get("access-control-allow-origin")).toBe(origin);
+    expect(headers.get("vary")).toBe("Origin");
+    expect(headers.get("access-control-expose-headers")).toBe(EXPOSED);
+    expect(headers.get("access-control-allow-credentials")).toBeNull();
+  }
+
+  test("a page of any origin can read what it is answered, refusals too [D11/1-2]", async () => {
+    const { origin } = tenant;
+    const stream = await api.openChat(tenant);
+    await stream.text();
+    expectCors(stream.headers, origin);
+    expectCors((await api.config(tenant)).headers, origin);
+
+    const elsewhere = "https://elsewhere.example";
+    const rating = { public_key: tenant.publicKey, session_id: randomUUID(), message_id: 1, rating: "up" };
+    const refusals = [
+      api.refusedChat(tenant, { message: "" }, { headers: { origin: elsewhere } }),
+      api.refusedChat(tenant, { public_key: UNKNOWN_KEY }, { headers: { origin: elsewhere } }),
+      api.refusedChat(tenant, {}, { headers: { origin: elsewhere } }),
+      api.config(tenant, elsewhere),
+      api.call({ method: "POST", path: "/api/chat/rating/", headers: { origin: elsewhere }, body: rating }),
+      api.call({ method: "DELETE", path: "/api/chat/", headers: { origin: elsewhere } }),
+      api.call({ method: "POST", path: "/api/chat/", headers: { origin: elsewhere }, body: "x".repeat(1_100_000) }),
+    ];
+    for (const { status, headers } of await Promise.all(refusals)) {
+      expect(status).toBeGreaterThanOrEqual(400);
+      expectCors(headers, elsewhere);
+    }
+  });
+
+  test("without an origin, or with null, no origin is allowed [D11/3]", async () => {
+    for (const origin of [null, "null"]) {
+      const { headers } = await api.config(tenant, origin);
+      expect(headers.get("access-control-allow-origin")).toBeNull();
+      expect(headers.get("access-control-expose-headers")).toBeNull();
+      expect(headers.get("vary")).toBe("Origin");
+    }
+  });
+
+  test("what needs an access token is for no page of another origin [D11/1]", async () => {
+    const { origin } = tenant;
+    const answers = [
+      await api.call({ path: `/api/conversations/${randomUUID()}/export.json`, headers: { origin } }),
+      await api.call({ method: "POST", path: "/api/chat/playground/", headers: { origin }, body: {} }),
+    ];
+    for (const { headers } of answers) expect(headers.get("access-control-allow-origin")).toBeNull();
+  });
+
+  test("a preflight is answered with 204 [D11/4]", async () => {
+    const paths = { "/api/chat/": "POST", "/api/chat/rating/": "POST", "/api/widget/config/": "GET" };
+    for (const [path, method] of Object.entries(paths)) {
+      const headers = {
+        origin: "https://any.example",
+        "access-control-request-method": method,
+        "access-control-request-headers": "content-type",
+      };
+      const answer = await api.call({ method: "OPTIONS", path, headers });
+      expect(answer.status).toBe(204);
+      expectCors(answer.headers, "https://any.example");
+      expect(answer.headers.get("access-control-allow-methods")).toContain(method);
+      expect(answer.headers.get("access-control-allow-headers")?.toLowerCase()).toBe("content-type");
+    }
+  });
+}

@@ -1,0 +1,40 @@
+import { readFile } from "node:fs/promises";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { beforeAll, expect, test } from "vitest";
+import { root } from "../../support/processes.ts";
+import type { Api } from "../support/api.ts";
+import type { Contract } from "../support/contract.ts";
+
+/** Comes last: every answer of the suites before was measured by the description; this asks whether all of it was seen. */
+export function descriptionSuite(shared: () => Contract): void {
+  let api: Api;
+
+  beforeAll(() => {
+    ({ api } = shared());
+  });
+
+  test("the description is valid OpenAPI 3.1 [D31/2]", async () => {
+    const validator = new Validator();
+    const { valid, errors } = await validator.validate(structuredClone(api.description.document));
+    expect(errors).toBeUndefined();
+    expect(valid).toBe(true);
+    expect(validator.version).toBe("3.1");
+  });
+
+  test("every answer it describes was seen, and as described [D31/2]", async () => {
+    await api.call({ path: "/openapi.json" });
+    await api.call({ method: "POST", path: "/openapi.json" });
+    await api.call({ path: "/healthz/live" });
+    await api.call({ path: "/healthz/ready" });
+    expect(api.description.responses.filter((response) => !api.seen.has(response))).toEqual([NOT_READY]);
+  });
+
+  test("the changelog speaks of every endpoint [9/2]", async () => {
+    const changelog = await readFile(`${root}/CHANGELOG.md`, "utf8");
+    expect(changelog).toMatch(/^## \[Unreleased\]$/m);
+    for (const path of Object.keys(api.description.document.paths ?? {})) expect(changelog).toContain(`\`${path}\``);
+  });
+}
+
+/** Only while an edge starts or stops, when it hardly listens. */
+const NOT_READY = "GET /healthz/ready 503";

@@ -1,0 +1,229 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import { createTenant, type Tenant } from "../../support/system.ts";
+import { type Api, bearer, exportPath } from "../support/api.ts";
+import { addBot, type Contract, detailOf, errorOf, ownerToken, refusal, transcript } from "../support/contract.ts";
+
+export function exportSuite(shared: () => Contract): void {
+  let contract: Contract;
+  let api: Api;
+  let tenant: Tenant;
+  let token: string;
+
+  beforeAll(async () => {
+    contract = shared();
+    ({ api } = contract);
+    tenant = await createTenant(contract.admin);
+    token = await ownerToken(contract, tenant);
+  });
+
+  const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$/;
+
+  describe("a transcript", () => {
+    test("is a download named after the session [1/4] [4.3/4-6] [5/4]", async () => {
+      const session_id = randomUUID();
+      await api.chat(tenant, { session_id });
+      const { status, headers, body } = await api.exported(token, session_id);
+      expect(status).toBe(200);
+      expect(headers.get("content-type")).toMatch(/^application\/json\b/);
+      expect(headers.get("content-disposition")).toBe(`attachment; filename="session-${session_id}.json"`);
+      expect(Object.keys(body as object)).toEqual(["session", "messages"]);
+    });
+
+    test("has every field of the session and its messages, in their documented form [2.3/1-9] [2.4/1-13] [3/1]", async () => {
+      const session_id = randomUUID();
+      const startedAt = Date.now();
+      const { meta } = await api.chat(tenant, {
+        session_id,
+        visitor_id: "v-1",
+        visitor_metadata: { a: 1 },
+        message: "Hi 👋",
+      });
+      const { session, messages } = await transcript(contract, tenant, session_id);
+      expect(session).toEqual({
+        id: session_id,
+        bot_slug: tenant.botSlug,
+        source: "widget",
+        visitor_id: "v-1",
+        visitor_metadata: { a: 1 },
+        referrer: "",
+        user_agent: expect.any(String),
+        started_at: expect.stringMatching(TIME),
+        last_activity_at: expect.stringMatching(TIME),
+      });
+      const common = {
+        id: expect.stringMatching(/^\d+$/),
+        rating: "",
+        status: "done",
+        error_message: "",
+        rag_chunks_used: [],
+        tools_called: [],
+        created_at: expect.stringMatching(TIME),
+      };
+      const [question, answer] = messages;
+      expect(messages).toHaveLength(2);
+      expect(question).toEqual({
+        ...common,
+        role: "user",
+        content: "Hi 👋",
+        model: "",
+        tokens_in: 0,
+        tokens_out: 0,
+        latency_ms: 0,
+      });
+      expect(answer).toEqual({
+        ...common,
+        id: String(meta?.message_id),
+        role: "assistant",
+        content: "Hello from the scripted provider, token by token.",
+        model: "openai:default",
+        tokens_in: 21,
+        tokens_out: 34,
+        latency_ms: expect.any(Number),
+      });
+      for (const time of [session.started_at, session.last_activity_at, question?.created_at, answer?.created_at])
+        expect(Math.abs(Date.parse(String(time)) - startedAt)).toBeLessThan(10_000);
+    });
+
+    test("is chronological, user and assistant in turn [4.3/7]", async () => {
+      const session_id = randomUUID();
+      const bot = await addBot(contract, tenant, "echo", "openai:echo");
+      for (const message of ["One.", "Two.", "Three."]) await api.chat(bot, { session_id, message });
+      const { session, messages } = await transcript(contract, tenant, session_id);
+      const said = messages.map(({ role, content }) => `${role}: ${content}`);
+      expect(said).toEqual(["One.", "Two.", "Three."].flatMap((text) => [`user: ${text}`, `assistant: ${text}`]));
+      const times = messages.map(({ created_at }) => String(created_at));
+      expect(times).toEqual(times.toSorted((a, b) => (a < b ? -1 : 1)));
+      expect(String(session.last_activity_at) > String(times.at(-3))).toBe(true);
+      expect(String(session.started_at) <= String(times[0])).toBe(true);
+    });
+
+    test("names the chunks of knowledge a reply was given [2.4/11]", async () => {
+      const knowing = await createTenant(contract.admin);
+      const { workspaceId, botSlug } = knowing;
+      const content = Buffer.from("# Parcels\n\nA parcel to Iceland takes nine days.");
+      await contract.admin.knowledge.addSource({ workspaceId, botSlug, name: "Shipping", format: "md", content });
+      const session_id = randomUUID();
+      await api.chat(knowing, { session_id, message: "How long does a parcel to Iceland take?" });
+      const { messages } = await transcript(contract, knowing, session_id);
+      expect(messages[1]?.rag_chunks_used).toEqual([expect.any(Number)]);
+      expect(messages[0]?.rag_chunks_used).toEqual([]);
+    });
+  });
+
+  describe("a session that cannot be exported", () => {
+    test("is missing in the same bytes, whatever the reason [2.3/10] [4.3/1] [4.3/8] [5/9] [5/12] [7.2/3] [D22/1] [D23/7]", async () => {
+      const deleted = randomUUID();
+      await api.chat(tenant, { session_id: deleted });
+      await contract.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId: deleted });
+      const foreign = randomUUID();
+      await api.chat(await createTenant(contract.admin), { session_id: foreign });
+      const existing = randomUUID();
+      await api.chat(tenant, { session_id: existing });
+
+      const ids = [
+        deleted,
+        foreign,
+        randomUUID(),
+        "1",
+        "x".repeat(300),
+        "%00",
+        "%E0%A4%A",
+        "..%2f..",
+        `${existing}%20`,
+      ];
+      const answers = await Promise.all(ids.map(async (id) => api.exported(await ownerToken(contract, tenant), id)));
+      const nobodys = await contract.sso.token({ workspaceId: "nobody-knows-this-one" });
+      answers.push(await api.exported(nobodys, existing));
+      for (const [index, { headers, ...answer }] of answers.entries()) {
+        expect(refusal({ headers, ...answer }), ids[index]).toBe(detailOf(404, "session_not_found"));
+        const comparable = [...headers].filter(([name]) => !/^(date|ratelimit)$/.test(name));
+        expect(comparable).toEqual(
+          [...(answers[0]?.headers ?? [])].filter(([name]) => !/^(date|ratelimit)$/.test(name)),
+        );
+      }
+      expect((await api.exported(token, existing.toUpperCase())).status).toBe(200);
+    });
+
+    test("is gone once it is erased [2.3/10] [3/2]", async () => {
+      const session_id = randomUUID();
+      await api.chat(tenant, { session_id });
+      await contract.admin.sessions.eraseSession({ workspaceId: tenant.workspaceId, sessionId: session_id });
+      expect(refusal(await api.exported(token, session_id))).toBe(detailOf(404, "session_not_found"));
+      expect(refusal(await api.refusedChat(tenant, { session_id }))).toBe(errorOf(404, "session_not_found"));
+    });
+  });
+
+  describe("a rating", () => {
+    test("is given, changed and taken back, and the export shows it [2.4/4] [D27/1]", async () => {
+      const session_id = randomUUID();
+      const { meta } = await api.chat(tenant, { session_id });
+      const stored = async () => (await transcript(contract, tenant, session_id)).messages.map(({ rating }) => rating);
+      for (const [message_id, rating] of [
+        [meta?.message_id, "up"],
+        [String(meta?.message_id), "down"],
+        [meta?.message_id, ""],
+        [meta?.message_id, "up"],
+      ]) {
+        const answer = await api.rate(tenant, { session_id, message_id, rating });
+        expect(answer).toMatchObject({ status: 204, text: "" });
+        expect(await stored()).toEqual(["", rating]);
+      }
+    });
+
+    test("of what is not a reply of the session is refused in the same words [D27/2]", async () => {
+      const session_id = randomUUID();
+      const { meta } = await api.chat(tenant, { session_id });
+      const own = Number(meta?.message_id);
+      const otherBot = await addBot(contract, tenant, "other-bot");
+      const stranger = await createTenant(contract.admin);
+      const rating = "up";
+      const answers = [
+        await api.rate(tenant, { session_id, message_id: own + 1_000_000, rating }),
+        await api.rate(tenant, { session_id, message_id: own - 1, rating }),
+        await api.rate(tenant, { session_id: randomUUID(), message_id: own, rating }),
+        await api.rate(otherBot, { session_id, message_id: own, rating }),
+        await api.rate(stranger, { session_id, message_id: own, rating }),
+      ];
+      for (const answer of answers) expect(refusal(answer)).toBe(errorOf(404, "message_not_found"));
+      expect((await transcript(contract, tenant, session_id)).messages.map((message) => message.rating)).toEqual([
+        "",
+        "",
+      ]);
+    });
+
+    test("that is malformed is refused [D27/1]", async () => {
+      const good = { session_id: randomUUID(), message_id: 1, rating: "up" };
+      const wrong: [Record<string, unknown>, string][] = [
+        [{ rating: "sideways" }, "invalid_message"],
+        [{ rating: null }, "invalid_message"],
+        [{ message_id: 1.5 }, "invalid_message"],
+        [{ message_id: -1 }, "invalid_message"],
+        [{ message_id: "x" }, "invalid_message"],
+        [{ message_id: undefined }, "invalid_message"],
+        [{ session_id: undefined }, "invalid_message"],
+        [{ session_id: "1" }, "invalid_session_id"],
+      ];
+      for (const [fields, code] of wrong) {
+        const answer = await api.rate(tenant, { ...good, ...fields });
+        expect(refusal(answer), JSON.stringify(fields)).toBe(errorOf(400, code));
+      }
+      const call = { method: "POST", path: "/api/chat/rating/", headers: { origin: tenant.origin }, body: "{" };
+      expect(refusal(await api.call(call))).toBe(errorOf(400, "invalid_json"));
+    });
+  });
+
+  test("a stranger's token opens no other workspace, by any call [5/9] [4.4/2]", async () => {
+    const session_id = randomUUID();
+    await api.chat(tenant, { session_id });
+    const stranger = await createTenant(contract.admin);
+    const theirs = await ownerToken(contract, stranger);
+    expect(refusal(await api.exported(theirs, session_id))).toBe(detailOf(404, "session_not_found"));
+    expect(refusal(await api.refusedPlayground(theirs, { bot_slug: tenant.botSlug }))).toBe(
+      detailOf(404, "bot_not_found"),
+    );
+    const { messages } = await transcript(contract, tenant, session_id);
+    expect(messages).toHaveLength(2);
+    expect((await api.call({ path: exportPath(session_id), headers: bearer(token) })).status).toBe(200);
+  });
+}

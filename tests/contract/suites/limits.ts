@@ -1,0 +1,170 @@
+import { randomUUID } from "node:crypto";
+import { describeWith, startRedis, type TestRedis } from "@parley/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createTenant, type Tenant } from "../../support/system.ts";
+import { type Answer, type Api, chatFields, createApi, exportPath, freshAddress } from "../support/api.ts";
+import { type Contract, detailOf, errorOf, ownerToken, refusal, UNKNOWN_KEY } from "../support/contract.ts";
+
+export function limitsSuite(shared: () => Contract): void {
+  let contract: Contract;
+  let api: Api;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    contract = shared();
+    ({ api } = contract);
+    tenant = await createTenant(contract.admin);
+  });
+
+  /** A chat that is refused for its key, after it was counted; it costs no model call. */
+  const countedChat = (address: string, at = api) => at.refusedChat(tenant, { public_key: UNKNOWN_KEY }, { address });
+
+  const many = <T>(count: number, call: (index: number) => Promise<T>) =>
+    Promise.all(Array.from({ length: count }, (_, index) => call(index)));
+
+  const countOf = (answers: Answer[], status: number) => answers.filter((each) => each.status === status).length;
+
+  function expectLimited(answer: Answer, policy: string, limit: number, body: string): void {
+    expect(refusal(answer)).toBe(body);
+    const { headers } = answer;
+    const seconds = Number(headers.get("retry-after"));
+    expect(Number.isInteger(seconds) && seconds >= 1 && seconds <= 60).toBe(true);
+    expect(headers.get("ratelimit-policy")).toBe(`"${policy}";q=${limit};w=60`);
+    expect(headers.get("ratelimit")).toBe(`"${policy}";r=0;t=${seconds}`);
+  }
+
+  test("chat takes 60 requests a minute of one address, and says how many are left [4.1/2] [7.1/9] [8/2] [D24/1]", async () => {
+    const address = freshAddress();
+    const first = await api.openChat(tenant, {}, { address });
+    await first.text();
+    expect(first.headers.get("ratelimit-policy")).toBe('"chat";q=60;w=60');
+    expect(first.headers.get("ratelimit")).toMatch(/^"chat";r=59;t=\d+$/);
+    const answers = await many(99, () => countedChat(address));
+    expect(countOf(answers, 401)).toBe(59);
+    expect(countOf(answers, 429)).toBe(40);
+    expectLimited(await api.refusedChat(tenant, {}, { address }), "chat", 60, errorOf(429, "rate_limited"));
+    expect((await api.chat(tenant)).done?.finish_reason).toBe("stop");
+  });
+
+  test("rating has a bucket of its own [D24/4]", async () => {
+    const address = freshAddress();
+    const rate = () =>
+      api.call({
+        method: "POST",
+        path: "/api/chat/rating/",
+        headers: { origin: tenant.origin },
+        body: { public_key: tenant.publicKey, session_id: randomUUID(), message_id: 1, rating: "up" },
+        address,
+      });
+    const answers = await many(60, rate);
+    expect(countOf(answers, 404)).toBe(60);
+    expectLimited(await rate(), "rating", 60, errorOf(429, "rate_limited"));
+    expect((await countedChat(address)).status).toBe(401);
+  });
+
+  test("the playground takes 120 requests a minute of one user, from wherever and in whichever workspace [4.4/3] [8/3]", async () => {
+    const other = await createTenant(contract.admin);
+    const tokens = [await ownerToken(contract, tenant, "operator"), await ownerToken(contract, other, "operator")];
+    const call = (index: number) => api.refusedPlayground(tokens[index % 2] ?? "", { bot_slug: "no-such-bot" });
+    expect(countOf(await many(120, call), 404)).toBe(120);
+    expectLimited(await call(0), "playground", 120, detailOf(429, "rate_limited"));
+    expectLimited(await call(1), "playground", 120, detailOf(429, "rate_limited"));
+    const another = await ownerToken(contract, tenant, "owner");
+    expect((await api.refusedPlayground(another, { bot_slug: "no-such-bot" })).status).toBe(404);
+  });
+
+  test("the export takes 30 requests a minute of one user, from wherever and in whichever workspace [4.3/2] [7.2/4] [8/4]", async () => {
+    const other = await createTenant(contract.admin);
+    const tokens = [await ownerToken(contract, tenant, "operator"), await ownerToken(contract, other, "operator")];
+    const call = (index: number) => api.exported(tokens[index % 2] ?? "", randomUUID());
+    expect(countOf(await many(30, call), 404)).toBe(30);
+    expectLimited(await call(0), "export", 30, detailOf(429, "rate_limited"));
+    expectLimited(await call(1), "export", 30, detailOf(429, "rate_limited"));
+    const another = await ownerToken(contract, tenant, "second-owner");
+    expect((await api.exported(another, randomUUID())).status).toBe(404);
+  });
+
+  test("the export takes 30 requests a minute of one address without a token, and refuses them [4.3/3] [8/4]", async () => {
+    const address = freshAddress();
+    const call = (headers = {}) => api.call({ path: exportPath(randomUUID()), address, headers });
+    const answers = await many(15, () => call());
+    answers.push(...(await many(15, () => call({ authorization: "Bearer a.b.c" }))));
+    expect(answers.map(refusal)).toEqual(Array.from({ length: 30 }, () => detailOf(401, "authentication_required")));
+    expectLimited(await call(), "export", 30, detailOf(429, "rate_limited"));
+    const token = await ownerToken(contract, tenant, "second-owner");
+    expect((await call({ authorization: `Bearer ${token}` })).status).toBe(404);
+  });
+
+  describe("a client's address", () => {
+    test("is the rightmost of X-Forwarded-For that is no trusted proxy's [D25/2]", async () => {
+      const client = freshAddress();
+      const forwarded = (index: number) =>
+        [`${client}`, `192.0.2.${index}, ${client}`, `${client}, 127.0.0.9`, `x, ${client}, 127.1.2.3`][index % 4] ??
+        "";
+      expect(countOf(await many(60, (index) => countedChat(forwarded(index))), 401)).toBe(60);
+      for (let index = 0; index < 4; index++) expect((await countedChat(forwarded(index))).status).toBe(429);
+      expect((await countedChat(`${client}, ${freshAddress()}`)).status).toBe(401);
+    });
+
+    test("counts by /64 in IPv6, and as IPv4 when it is one [D25/3] [H/3]", async () => {
+      const inOne64 = (index: number) => `2001:db8:1:2:${index.toString(16)}::${index.toString(16)}`;
+      expect(countOf(await many(60, (index) => countedChat(inOne64(index))), 401)).toBe(60);
+      expect((await countedChat(inOne64(61))).status).toBe(429);
+      expect((await countedChat("2001:db8:1:3::1")).status).toBe(401);
+
+      const ipv4 = freshAddress();
+      const forms = [ipv4, `::ffff:${ipv4}`];
+      expect(countOf(await many(60, (index) => countedChat(forms[index % 2] ?? "")), 401)).toBe(60);
+      for (const form of forms) expect((await countedChat(form)).status).toBe(429);
+    });
+
+    test("is the socket's where nobody is trusted, whatever a header says [D25/1] [H/3] [D24/3]", async () => {
+      const edge = await contract.startEdge({ TRUSTED_PROXIES: "" });
+      const direct = await createApi(`http://127.0.0.1:${edge.port}`);
+      const forged = (index: number) =>
+        direct.call({
+          method: "POST",
+          path: "/api/chat/",
+          headers: { origin: tenant.origin, forwarded: `for=10.9.9.${index}`, "x-real-ip": `10.9.9.${index}` },
+          body: chatFields(tenant, { public_key: UNKNOWN_KEY }),
+          address: freshAddress(),
+        });
+      const answers = await many(70, forged);
+      expect(countOf(answers, 401)).toBe(60);
+      expect(countOf(answers, 429)).toBe(10);
+      // The other edge knows nothing of it: without Redis each limits alone.
+      expect((await countedChat("127.0.0.1")).status).toBe(401);
+    });
+  });
+
+  describeWith("redis-server", "with Redis", () => {
+    let redis: TestRedis;
+    let edges: Api[];
+
+    beforeAll(async () => {
+      redis = await startRedis();
+      const started = await many(2, () => contract.startEdge({ REDIS_URL: redis.url }));
+      edges = await Promise.all(started.map(({ port }) => createApi(`http://127.0.0.1:${port}`)));
+    });
+    afterAll(() => redis.stop());
+
+    const spread = (address: string) => (index: number) => countedChat(address, edges[index % 2]);
+
+    test("all replicas together let 60 through [D24/2]", async () => {
+      const address = freshAddress();
+      const answers = await many(150, spread(address));
+      expect(countOf(answers, 401)).toBe(60);
+      expect(countOf(answers, 429)).toBe(90);
+      for (const edge of edges)
+        expectLimited(await countedChat(address, edge), "chat", 60, errorOf(429, "rate_limited"));
+    });
+
+    test("and each alone once Redis is gone [D24/3]", async () => {
+      await redis.kill();
+      const address = freshAddress();
+      const answers = await many(150, spread(address));
+      expect(countOf(answers, 401)).toBe(120);
+      expect(countOf(answers, 429)).toBe(30);
+    });
+  });
+}

@@ -1,0 +1,152 @@
+import { randomUUID } from "node:crypto";
+import { Client } from "pg";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { readChat } from "../../support/chat.ts";
+import type { ServiceProcess } from "../../support/processes.ts";
+import { createTenant, type DatabaseOwner, ownUrl, type Tenant } from "../../support/system.ts";
+import type { Answer, Api } from "../support/api.ts";
+import {
+  addBot,
+  addKey,
+  type Contract,
+  detailOf,
+  errorOf,
+  ownerToken,
+  refusal,
+  transcript,
+} from "../support/contract.ts";
+import { eventNames, eventsOf } from "../support/stream.ts";
+
+export function outagesSuite(shared: () => Contract): void {
+  let contract: Contract;
+  let api: Api;
+  let tenant: Tenant;
+  let slow: Tenant;
+  let token: string;
+
+  beforeAll(async () => {
+    contract = shared();
+    ({ api } = contract);
+    tenant = await createTenant(contract.admin);
+    slow = await addBot(contract, tenant, "slow", "openai:tokens-50-every-100");
+    token = await ownerToken(contract, tenant, "second-owner");
+  });
+  beforeEach(() => contract.provider.reset());
+
+  /** Runs something while a service is dead; then the others serve again as they are. */
+  async function without(service: ServiceProcess, run: () => Promise<void>): Promise<void> {
+    await service.kill9();
+    try {
+      await run();
+    } finally {
+      await service.start();
+    }
+    await expect.poll(() => finishOf(tenant), { timeout: 10_000 }).toBe("stop");
+  }
+
+  /** How a chat ends: a finish reason, or a status. */
+  async function finishOf(on: Tenant): Promise<unknown> {
+    const response = await api.openChat(on);
+    if (response.status === 200) return (await readChat(response)).done?.finish_reason;
+    await response.text();
+    return response.status;
+  }
+
+  function expectAway(answer: Answer, body: string): void {
+    expect(refusal(answer)).toBe(body);
+    expect(answer.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
+  }
+
+  async function timed<T>(work: Promise<T>): Promise<[T, number]> {
+    const startedAt = performance.now();
+    return [await work, performance.now() - startedAt];
+  }
+
+  test("without the conversation service everything is 503 before the stream, and a stream under way ends [D6/1-2] [D6/5] [D19/1]", async () => {
+    const [known, unseen] = [tenant, await addKey(contract, tenant, ["shop.example"])];
+    await api.chat(known);
+    const open = eventsOf(await api.openChat(slow));
+    while ((await open.next()).value?.event !== "token");
+    await without(contract.conversation, async () => {
+      const unavailable = errorOf(503, "unavailable");
+      for (const key of [known, unseen]) {
+        const [answer, ms] = await timed(api.refusedChat(key));
+        expectAway(answer, unavailable);
+        expect(ms).toBeLessThan(6_000);
+      }
+      expectAway(await api.config(unseen), unavailable);
+      expectAway(await api.rate(unseen, { session_id: randomUUID(), message_id: 1, rating: "up" }), unavailable);
+      expectAway(await api.exported(token, randomUUID()), detailOf(503, "unavailable"));
+      expectAway(await api.refusedPlayground(token, { bot_slug: tenant.botSlug }), detailOf(503, "unavailable"));
+    });
+    // Its outcome could be stored once the service was back.
+    let last: unknown;
+    for await (const { event, data } of open) last = { event, data };
+    expect(last).toMatchObject({ event: "done", data: { finish_reason: expect.stringMatching(/^(stop|error)$/) } });
+  });
+
+  test("without the quota service a reply is an error, and no model is called [D6/3] [D6/5] [D18/5]", async () => {
+    await without(contract.quota, async () => {
+      const [result, ms] = await timed(api.chat(tenant));
+      expect(eventNames(result)).toEqual(["meta", "error", "done"]);
+      expect(result.error).toMatchObject({ code: "internal_error" });
+      expect(result.done).toMatchObject({ finish_reason: "error" });
+      expect(ms).toBeLessThan(6_000);
+      expect(contract.provider.requests).toEqual([]);
+    });
+  });
+
+  test("without the model proxy a reply is an error, also when it dies amid the tokens [D6/4-5] [D18/5] [D19/1]", async () => {
+    const session_id = randomUUID();
+    const response = await api.openChat(slow, { session_id });
+    const open = eventsOf(response);
+    while ((await open.next()).value?.event !== "token");
+    await without(contract.llm, async () => {
+      const rest: string[] = [];
+      for await (const { event } of open) rest.push(event);
+      expect(rest.slice(-2)).toEqual(["error", "done"]);
+      const [result, ms] = await timed(api.chat(tenant));
+      expect(eventNames(result)).toEqual(["meta", "error", "done"]);
+      expect(result.done).toMatchObject({ finish_reason: "error" });
+      expect(ms).toBeLessThan(6_000);
+    });
+    const { messages } = await transcript(contract, slow, session_id);
+    expect(messages.at(-1)).toMatchObject({ status: "error", content: expect.stringMatching(/^t0 /) });
+  });
+
+  test("nothing is left held when all are back, and the books balance [D6/5] [8/9-10]", async () => {
+    const { workspaceId } = tenant;
+    const audit = async () => (await contract.admin.audit.audit({ workspaceId })).workspaces[0];
+    await expect.poll(async () => (await audit())?.held, { timeout: 15_000 }).toBe(0);
+    const { doneMessages, used, ledger } = (await audit()) ?? {};
+    expect(used).toBe(doneMessages);
+    expect(ledger).toBe(doneMessages);
+    expect(used).toBeGreaterThan(0);
+  });
+
+  describe("a service's database role", () => {
+    const schemas: Record<DatabaseOwner, string> = { conversation: "messages", quota: "usage", "llm-proxy": "calls" };
+    const schemaOf = (owner: DatabaseOwner) => (owner === "llm-proxy" ? "llm" : owner);
+    const owners = Object.keys(schemas) as DatabaseOwner[];
+
+    test("is refused on the others' schemas [H/10]", async () => {
+      for (const owner of owners) {
+        const client = new Client({ connectionString: ownUrl(contract.database.url, owner) });
+        await client.connect();
+        for (const other of owners) {
+          const table = `${schemaOf(other)}.${schemas[other]}`;
+          const read = client.query(`SELECT 1 FROM ${table} LIMIT 1`);
+          if (other === owner) await expect(read, `${owner} on ${table}`).resolves.toBeDefined();
+          else {
+            await expect(read, `${owner} on ${table}`).rejects.toMatchObject({ code: INSUFFICIENT_PRIVILEGE });
+            for (const sql of [`DELETE FROM ${table}`, `CREATE TABLE ${schemaOf(other)}.mine ()`])
+              await expect(client.query(sql), sql).rejects.toMatchObject({ code: INSUFFICIENT_PRIVILEGE });
+          }
+        }
+        await client.end();
+      }
+    });
+  });
+}
+
+const INSUFFICIENT_PRIVILEGE = "42501";

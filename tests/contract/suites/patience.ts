@@ -1,0 +1,91 @@
+import { randomUUID } from "node:crypto";
+import { request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { readSse } from "@parley/testing";
+import { expect, test } from "vitest";
+import { createTenant } from "../../support/system.ts";
+import { createApi } from "../support/api.ts";
+import { type Contract, transcript } from "../support/contract.ts";
+
+/** What takes long begins with the system and is looked at when the other suites are over. */
+export type Patience = {
+  heartbeat: Promise<{ silenceMs: number; afterwards: string }>;
+  drip: Promise<{ closedAfterMs: number }>;
+  orphan: Promise<{ status: unknown; content: unknown; afterMs: number }>;
+};
+
+export function beginPatience(contract: Contract): Patience {
+  const waits = { heartbeat: waitForHeartbeat(contract), drip: dripRequest(contract), orphan: leaveOrphan(contract) };
+  // A failure is the test's to report, not the process's.
+  for (const wait of Object.values(waits)) wait.catch(() => undefined);
+  return waits;
+}
+
+export function patienceSuite(patience: () => Patience): void {
+  test("a silent stream is kept alive by a comment after 15 s [D21/1]", async () => {
+    const { silenceMs, afterwards } = await patience().heartbeat;
+    expect(silenceMs).toBeGreaterThan(14_500);
+    expect(silenceMs).toBeLessThan(17_000);
+    expect(afterwards).toBe("done");
+  });
+
+  test("a request that comes at one byte a second is closed at the request timeout [H/7]", async () => {
+    const { closedAfterMs } = await patience().drip;
+    expect(closedAfterMs).toBeGreaterThan(29_000);
+    expect(closedAfterMs).toBeLessThan(34_000);
+  });
+
+  test("the turn of an edge that died is closed as interrupted within 60 s [D17/2]", async () => {
+    const { status, afterMs } = await patience().orphan;
+    expect(status).toBe("interrupted");
+    expect(afterMs).toBeLessThan(60_000);
+  });
+}
+
+async function waitForHeartbeat({ admin, api }: Contract): Promise<{ silenceMs: number; afterwards: string }> {
+  const tenant = await createTenant(admin, { model: "patient:first-17000" });
+  let silentSince = 0;
+  let silenceMs = 0;
+  let afterwards = "";
+  for await (const item of readSse(await api.openChat(tenant))) {
+    if ("comment" in item) silenceMs ||= item.at - silentSince;
+    else if (item.event === "meta") silentSince = item.at;
+    else afterwards = item.event;
+  }
+  return { silenceMs, afterwards };
+}
+
+async function dripRequest(contract: Contract): Promise<{ closedAfterMs: number }> {
+  const startedAt = performance.now();
+  const headers = { "content-length": "1000", origin: "https://shop.example" };
+  const call = request(`${contract.url()}/api/chat/`, { method: "POST", headers });
+  const closed = new Promise((resolve) => {
+    call.once("close", resolve);
+    call.once("error", resolve);
+    call.once("response", (response) => response.resume().once("close", resolve));
+  });
+  const drip = setInterval(() => call.write(" "), 1_000);
+  await closed;
+  clearInterval(drip);
+  return { closedAfterMs: performance.now() - startedAt };
+}
+
+async function leaveOrphan(contract: Contract): Promise<{ status: unknown; content: unknown; afterMs: number }> {
+  const [tenant, edge] = await Promise.all([
+    createTenant(contract.admin, { model: "patient:tokens-1000-every-100" }),
+    contract.startEdge({}),
+  ]);
+  const api = await createApi(`http://127.0.0.1:${edge.port}`);
+  const session_id = randomUUID();
+  const response = await api.openChat(tenant, { session_id });
+  await response.body?.getReader().read();
+  await edge.kill9();
+  const killedAt = performance.now();
+  for (;;) {
+    const { messages } = await transcript(contract, tenant, session_id);
+    const last = messages.at(-1);
+    if (last !== undefined)
+      return { status: last.status, content: last.content, afterMs: performance.now() - killedAt };
+    await sleep(250);
+  }
+}

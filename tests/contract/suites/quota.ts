@@ -1,0 +1,126 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { query } from "../../support/books.ts";
+import type { ChatResult } from "../../support/chat.ts";
+import { createTenant, type Tenant } from "../../support/system.ts";
+import type { Api } from "../support/api.ts";
+import { addBot, type Contract, ownerToken, transcript, usedMessages } from "../support/contract.ts";
+import { eventNames, eventsOf } from "../support/stream.ts";
+
+export function quotaSuite(shared: () => Contract): void {
+  let contract: Contract;
+  let api: Api;
+
+  beforeAll(() => {
+    contract = shared();
+    ({ api } = contract);
+  });
+  beforeEach(() => contract.provider.reset());
+
+  const endOf = ({ done }: ChatResult) => done?.finish_reason;
+
+  const usageOf = async ({ workspaceId }: Tenant) => (await contract.admin.workspaces.showUsage({ workspaceId })).usage;
+
+  /** So many replies, ten at a time. */
+  async function chats(tenant: Tenant, count: number): Promise<ChatResult[]> {
+    const results: ChatResult[] = [];
+    let left = count;
+    const worker = async () => {
+      while (left-- > 0) results.push(await api.chat(tenant));
+    };
+    await Promise.all(Array.from({ length: 10 }, worker));
+    return results;
+  }
+
+  test("plans allow 100, 5,000 and 25,000 messages a month [8/6-8]", async () => {
+    for (const [plan, cap] of Object.entries({ free: 100, pro: 5_000, scale: 25_000 }))
+      expect(await usageOf(await createTenant(contract.admin, { plan }))).toMatchObject({ plan, cap, used: 0 });
+  });
+
+  test("a complete reply counts one, whichever door it came through [1/5] [8/9] [D26/3]", async () => {
+    const tenant = await createTenant(contract.admin, { plan: "free" });
+    await api.chat(tenant);
+    await api.playground(await ownerToken(contract, tenant), { bot_slug: tenant.botSlug });
+    expect(await usedMessages(contract, tenant)).toBe(2);
+  });
+
+  describe("at the cap", () => {
+    let tenant: Tenant;
+
+    beforeAll(async () => {
+      tenant = await createTenant(contract.admin, { plan: "free", model: "openai:tokens-2" });
+      expect(new Set((await chats(tenant, 98)).map(endOf))).toEqual(new Set(["stop"]));
+    });
+
+    test("a reply under way holds its message: used counts it, and the last one is given once [D8/1] [8/6]", async () => {
+      const slow = await addBot(contract, tenant, "slow", "openai:tokens-10-every-100");
+      const events = eventsOf(await api.openChat(slow));
+      while ((await events.next()).value?.event !== "token");
+      const racing = await Promise.all(Array.from({ length: 5 }, () => api.chat(tenant)));
+      expect(racing.map(endOf).toSorted((a, b) => String(b).localeCompare(String(a)))).toEqual([
+        "stop",
+        ...Array.from({ length: 4 }, () => "quota_exceeded"),
+      ]);
+      for (const { error } of racing.filter((each) => each.error !== undefined))
+        expect(error).toMatchObject({ used: 100, cap: 100 });
+      for await (const { event, data } of events)
+        if (event === "done") expect(data).toMatchObject({ finish_reason: "stop" });
+      expect(await usedMessages(contract, tenant)).toBe(100);
+    });
+
+    test("no model is called: error quota_exceeded, then done, and the transcript says so [4.1/8] [6/5-6] [6/10-11] [7.4/1] [8/12] [D8/1] [D17/1]", async () => {
+      const session_id = randomUUID();
+      const result = await api.chat(tenant, { session_id });
+      expect(result.status).toBe(200);
+      expect(eventNames(result)).toEqual(["meta", "error", "done"]);
+      expect(result.error).toEqual({
+        code: "quota_exceeded",
+        plan: "free",
+        used: 100,
+        cap: 100,
+        message: expect.stringMatching(/\w{3}/),
+      });
+      expect(result.done).toMatchObject({ finish_reason: "quota_exceeded", tokens_in: 0, tokens_out: 0 });
+      expect(contract.provider.requests).toEqual([]);
+      const { messages } = await transcript(contract, tenant, session_id);
+      expect(messages.map(({ status }) => status)).toEqual(["done", "quota_exceeded"]);
+      expect(await usedMessages(contract, tenant)).toBe(100);
+    });
+
+    test("the playground is refused as well [D26/3]", async () => {
+      const token = await ownerToken(contract, tenant);
+      const result = await api.playground(token, { bot_slug: tenant.botSlug });
+      expect(result.done).toMatchObject({ finish_reason: "quota_exceeded" });
+    });
+
+    test("a message that is blocked is told so [D7/1]", async () => {
+      const bot = await addBot(contract, tenant, "strict");
+      const { workspaceId, botSlug } = bot;
+      await contract.admin.moderation.addPattern({ workspaceId, botSlug, pattern: "forbidden", fallback: "No." });
+      const result = await api.chat(bot, { message: "This is forbidden." });
+      expect(eventNames(result)).toEqual(["meta", "blocked", "done"]);
+      expect(endOf(result)).toBe("blocked");
+    });
+
+    test("a larger plan takes effect at once [8/7]", async () => {
+      const { workspaceId } = tenant;
+      await contract.admin.workspaces.setPlan({ workspaceId, plan: "pro" });
+      expect(endOf(await api.chat(tenant))).toBe("stop");
+      await contract.admin.workspaces.setPlan({ workspaceId, plan: "free" });
+      expect((await api.chat(tenant)).error).toMatchObject({ code: "quota_exceeded", used: 100, cap: 100 });
+    });
+
+    test("the first of the next month gives the whole cap again [8/11]", async () => {
+      const usage = await usageOf(tenant);
+      const resets = new Date(String(usage?.resetsAt));
+      const now = new Date();
+      expect(resets.getTime()).toBe(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1));
+
+      // A month cannot be waited for: what was used is moved to the month before instead.
+      const lastMonth = "UPDATE quota.usage SET month = month - interval '1 month' WHERE workspace_id = $1";
+      await query(contract.database, lastMonth, [tenant.workspaceId]);
+      expect(endOf(await api.chat(tenant))).toBe("stop");
+      expect(await usedMessages(contract, tenant)).toBe(1);
+    });
+  });
+}

@@ -1,0 +1,255 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { text as readText } from "node:stream/consumers";
+import { gzipSync } from "node:zlib";
+import { beforeAll, expect, test } from "vitest";
+import { createTenant, type Tenant } from "../../support/system.ts";
+import { type Api, bearer, chatFields, freshAddress } from "../support/api.ts";
+import {
+  type Contract,
+  detailOf,
+  errorOf,
+  ownerToken,
+  refusal,
+  transcript,
+  UNKNOWN_KEY,
+  usedMessages,
+} from "../support/contract.ts";
+
+export function requestSuite(shared: () => Contract): void {
+  let contract: Contract;
+  let api: Api;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    contract = shared();
+    ({ api } = contract);
+    tenant = await createTenant(contract.admin);
+  });
+
+  /** What a chat with this body is answered. */
+  async function answerTo(body: string | Uint8Array, headers: Record<string, string> = {}): Promise<string> {
+    const { origin } = tenant;
+    return refusal(await api.call({ method: "POST", path: "/api/chat/", headers: { origin, ...headers }, body }));
+  }
+
+  const answerToFields = (fields: Record<string, unknown>) => answerTo(JSON.stringify(chatFields(tenant, fields)));
+
+  test("a body that is no JSON is refused [7.1/1-2] [4.1/4] [H/6]", async () => {
+    const whole = JSON.stringify(chatFields(tenant));
+    const bodies = ["", "{", whole.slice(0, -1), `\uFEFF${whole}`, Buffer.from(whole, "utf16le"), "{'a':1}", "NaN"];
+    for (const body of [...bodies, Buffer.from([0x22, 0xff, 0x22]), gzipSync(whole)])
+      expect(await answerTo(body), String(body)).toBe(errorOf(400, "invalid_json"));
+  });
+
+  test("a body that is no object is refused [D2/1] [H/6]", async () => {
+    for (const body of ["[]", '"x"', "null", "1", "true"])
+      expect(await answerTo(body), body).toBe(errorOf(400, "invalid_message"));
+  });
+
+  test("public_key, session_id and message are required strings [2.1/1-2] [2.1/4] [7.1/3] [D2/1]", async () => {
+    for (const field of ["public_key", "session_id", "message"])
+      for (const value of [undefined, null, 123, true, [], {}])
+        expect(await answerToFields({ [field]: value }), `${field} ${value}`).toBe(errorOf(400, "invalid_message"));
+  });
+
+  test("a message says something [D2/1] [H/5]", async () => {
+    for (const message of ["", " ", "\n\t \u2003"])
+      expect(await answerToFields({ message })).toBe(errorOf(400, "invalid_message"));
+  });
+
+  test("NUL and half a surrogate pair are refused wherever they stand [D2/2] [H/5]", async () => {
+    for (const bad of ["a\0b", "a\uD800b", "\uDC00"])
+      for (const fields of [
+        { message: bad },
+        { visitor_id: bad },
+        { visitor_metadata: { deep: [{ [bad]: 1 }] } },
+        { visitor_metadata: { deep: [bad] } },
+        { session_id: bad },
+        { public_key: bad },
+      ])
+        expect(await answerToFields(fields)).toBe(errorOf(400, "invalid_message"));
+  });
+
+  test("visitor_id is a string of at most 1,024 characters [2.1/6] [D5/3]", async () => {
+    for (const visitor_id of [1, null, {}, "x".repeat(1_025)])
+      expect(await answerToFields({ visitor_id })).toBe(errorOf(400, "invalid_message"));
+    const { done } = await api.chat(tenant, { visitor_id: "👋".repeat(1_024) });
+    expect(done?.finish_reason).toBe("stop");
+  });
+
+  test("visitor_metadata is an object within 16 KiB and 32 levels [2.1/7] [D2/1] [D5/2] [H/5]", async () => {
+    const nested = (levels: number) => JSON.parse(`${'{"a":'.repeat(levels - 1)}{}${"}".repeat(levels - 1)}`);
+    for (const visitor_metadata of ["x", 1, null, [], nested(33), { a: "x".repeat(16 * 1_024) }])
+      expect(await answerToFields({ visitor_metadata })).toBe(errorOf(400, "invalid_message"));
+    const deep = `${"[".repeat(5_000)}${"]".repeat(5_000)}`;
+    expect(
+      await answerTo(JSON.stringify(chatFields(tenant, { visitor_metadata: 0 })).replace(":0", `:{"a":${deep}}`)),
+    ).toBe(errorOf(400, "invalid_message"));
+    for (const visitor_metadata of [{}, nested(32), { a: "x".repeat(16 * 1_024 - 8) }])
+      expect((await api.chat(tenant, { visitor_metadata })).done?.finish_reason).toBe("stop");
+  });
+
+  test("keys that name a prototype are stored as data [H/5]", async () => {
+    const session_id = randomUUID();
+    const body = JSON.stringify(chatFields(tenant, { session_id, visitor_metadata: 0 })).replace(
+      ":0",
+      ':{"__proto__":{"admin":true},"constructor":{"prototype":1}}',
+    );
+    const { status } = await api.send({ method: "POST", path: "/api/chat/", headers: { origin: tenant.origin }, body });
+    expect(status).toBe(200);
+    const { session } = await transcript(contract, tenant, session_id);
+    expect(JSON.stringify(session.visitor_metadata)).toContain('"__proto__"');
+    expect(session.visitor_metadata).not.toHaveProperty("admin");
+  });
+
+  test("a message has at most 4000 Unicode code points [2.1/5] [7.1/4] [8/1] [D3/1] [H/4]", async () => {
+    expect(await answerToFields({ message: "x".repeat(4_001) })).toBe(errorOf(400, "message_too_long"));
+    expect(await answerToFields({ message: "👋".repeat(4_001) })).toBe(errorOf(400, "message_too_long"));
+    expect(await answerToFields({ message: "x".repeat(70_000) })).toBe(errorOf(400, "message_too_long"));
+    for (const message of ["x".repeat(4_000), "👋".repeat(4_000)])
+      expect((await api.chat(tenant, { message })).done?.finish_reason).toBe("stop");
+  });
+
+  test("session_id is a UUID [2.1/2] [7.1/5]", async () => {
+    const uuid = randomUUID();
+    for (const session_id of ["", "1", `{${uuid}}`, `${uuid} `, uuid.replaceAll("-", ""), `${uuid.slice(0, -1)}g`])
+      expect(await answerToFields({ session_id })).toBe(errorOf(400, "invalid_session_id"));
+    const { meta } = await api.chat(tenant, { session_id: uuid.toUpperCase() });
+    expect(meta?.session_id).toBe(uuid);
+  });
+
+  test("the body decides what it is, whatever Content-Type says [D4/1] [4.1/1]", async () => {
+    for (const type of [
+      "text/plain",
+      "application/x-www-form-urlencoded",
+      "multipart/form-data; boundary=x",
+      "no type at all",
+    ])
+      expect((await api.chat(tenant, {}, { "content-type": type })).done?.finish_reason).toBe("stop");
+    expect(await answerTo("public_key=1", { "content-type": "application/x-www-form-urlencoded" })).toBe(
+      errorOf(400, "invalid_json"),
+    );
+  });
+
+  test("a body over 1 MiB is refused, chunked or not [D5/1] [H/6]", async () => {
+    expect(await upload({ "content-length": String(10 * MIB) }, 1)).toBe(errorOf(413, "payload_too_large"));
+    expect(await upload({ "transfer-encoding": "chunked" }, MIB + 1)).toBe(errorOf(413, "payload_too_large"));
+    const bomb = gzipSync(Buffer.alloc(10 * MIB, " "));
+    expect(await answerTo(bomb, { "content-encoding": "gzip" })).toBe(errorOf(400, "invalid_json"));
+    const justFits = `${JSON.stringify(chatFields(tenant, { message: " " }))}`.padEnd(MIB, " ");
+    expect(await answerTo(justFits)).toBe(errorOf(400, "invalid_message"));
+    expect(await answerTo(`${justFits} `)).toBe(errorOf(413, "payload_too_large"));
+    const call = { method: "POST", headers: bearer(await ownerToken(contract, tenant)), body: `${justFits} ` };
+    expect(refusal(await api.call({ ...call, path: "/api/chat/rating/" }))).toBe(errorOf(413, "payload_too_large"));
+    expect(refusal(await api.call({ ...call, path: "/api/chat/playground/" }))).toBe(
+      detailOf(413, "payload_too_large"),
+    );
+  });
+
+  const MIB = 1_024 * 1_024;
+
+  /** Sends so many bytes of a longer body, and waits for the answer. */
+  async function upload(headers: Record<string, string>, bytes: number): Promise<string> {
+    const { origin } = tenant;
+    const call = httpRequest(`${contract.url()}/api/chat/`, { method: "POST", headers: { ...headers, origin } });
+    call.write(Buffer.alloc(bytes, " "));
+    const [response] = (await once(call, "response")) as [IncomingMessage];
+    const answer = `${response.statusCode} ${await readText(response)}`;
+    call.destroy();
+    return answer;
+  }
+
+  test("the first check that fails is the one reported [D1/1] [4.1/4]", async () => {
+    const address = freshAddress();
+    const origin = "https://elsewhere.example";
+    const fields: Record<string, unknown> = {
+      public_key: UNKNOWN_KEY,
+      session_id: "no uuid",
+      message: "x".repeat(4_001),
+    };
+    for (let count = 0; count < 60; count++) await api.refusedChat(tenant, { public_key: UNKNOWN_KEY }, { address });
+
+    const deleted = randomUUID();
+    await api.chat(tenant, { session_id: deleted });
+    await contract.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId: deleted });
+
+    const refused = async (given: Record<string, unknown>, call = { address, headers: { origin } }) =>
+      refusal(await api.refusedChat(tenant, given, call));
+    const unlimited = () => ({ address: freshAddress(), headers: { origin } });
+    expect(await answerTo("{", { "x-forwarded-for": address })).toBe(errorOf(400, "invalid_json"));
+    expect(await refused({ ...fields, public_key: undefined })).toBe(errorOf(400, "invalid_message"));
+    expect(await refused(fields)).toBe(errorOf(400, "message_too_long"));
+    fields.message = "Hello";
+    expect(await refused(fields)).toBe(errorOf(400, "invalid_session_id"));
+    fields.session_id = deleted;
+    expect(await refused(fields)).toBe(errorOf(429, "rate_limited"));
+    expect(await refused(fields, unlimited())).toBe(errorOf(401, "invalid_api_key"));
+    fields.public_key = tenant.publicKey;
+    expect(await refused(fields, unlimited())).toBe(errorOf(403, "origin_not_allowed"));
+    expect(refusal(await api.refusedChat(tenant, fields))).toBe(errorOf(404, "session_not_found"));
+  });
+
+  test("a request that fails validation costs no allowance [D1/2]", async () => {
+    const address = freshAddress();
+    for (let count = 0; count < 65; count++) await api.refusedChat(tenant, { message: "" }, { address });
+    const response = await api.openChat(tenant, {}, { address });
+    await response.text();
+    expect(response.headers.get("ratelimit")).toMatch(/^"chat";r=59;/);
+  });
+
+  test("other methods are refused and the right one is named [4.1/3] [7.1/8] [D11/5]", async () => {
+    const methods = ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "REPORT"];
+    const paths = {
+      "/api/chat/": "POST, OPTIONS",
+      "/api/chat/rating/": "POST, OPTIONS",
+      "/api/widget/config/": "GET, OPTIONS",
+      "/api/chat/playground/": "POST",
+      [`/api/conversations/${randomUUID()}/export.json`]: "GET",
+    };
+    for (const [path, allow] of Object.entries(paths)) {
+      const key = allow.includes("OPTIONS") ? "error" : "detail";
+      for (const method of [...methods, "POST"].filter((each) => !allow.startsWith(each))) {
+        const { status, headers, text } = await api.call({ method, path, headers: { origin: tenant.origin } });
+        expect(status, `${method} ${path}`).toBe(405);
+        expect(headers.get("allow")).toBe(allow);
+        if (method !== "HEAD") expect(text).toBe(`{"${key}":"method_not_allowed"}`);
+      }
+    }
+  });
+
+  test("nothing that is refused is stored or counted [4.1/4]", async () => {
+    const quiet = await createTenant(contract.admin);
+    const session_id = randomUUID();
+    for (const fields of [{ message: "" }, { message: "x".repeat(4_001) }, { visitor_metadata: [] }])
+      await api.refusedChat(quiet, { session_id, ...fields });
+    const { status } = await api.exported(await contract.sso.token({ workspaceId: quiet.workspaceId }), session_id);
+    expect(status).toBe(404);
+    expect(await usedMessages(contract, quiet)).toBe(0);
+  });
+
+  test("URLs have no version and answers no version header [9/1]", async () => {
+    const paths = Object.keys(api.description.document.paths ?? {});
+    expect(paths).toContain("/api/chat/");
+    for (const path of paths) expect(path).not.toMatch(/\/v\d/);
+    const { headers } = await api.config(tenant);
+    expect([...headers.keys()].filter((name) => name.includes("version"))).toEqual([]);
+  });
+
+  test("management is no part of the public interface [1/6]", async () => {
+    for (const service of [
+      "conversation.v1.BotAdminService/CreateBot",
+      "quota.v1.WorkspaceAdminService/CreateWorkspace",
+    ])
+      expect(refusal(await api.call({ method: "POST", path: `/parley.${service}`, body: {} }))).toBe(
+        errorOf(404, "not_found"),
+      );
+    expect((await api.call({ path: "/metrics" })).status).toBe(404);
+  });
+
+  test("health says when the service takes requests [D31/1]", async () => {
+    expect((await api.call({ path: "/healthz/live" })).body).toEqual({ status: "live" });
+    expect((await api.call({ path: "/healthz/ready" })).body).toEqual({ status: "ready" });
+  });
+}

@@ -1,0 +1,220 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { SseEvent } from "@parley/testing";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createTenant, type Tenant } from "../../support/system.ts";
+import type { Api } from "../support/api.ts";
+import { addBot, type Contract, transcript, usedMessages } from "../support/contract.ts";
+import { eventNames, eventsOf, promptOf } from "../support/stream.ts";
+
+export function streamSuite(shared: () => Contract): void {
+  let contract: Contract;
+  let api: Api;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    contract = shared();
+    ({ api } = contract);
+    tenant = await createTenant(contract.admin);
+  });
+  beforeEach(() => contract.provider.reset());
+
+  /** A bot of the tenant's that follows this model. */
+  const botOf = (model: string) => addBot(contract, tenant, `bot-${randomUUID().slice(0, 8)}`, model);
+
+  describe("a reply", () => {
+    test("is meta, tokens and done with its metering [1/1-2] [4.1/5] [6/1-2] [6/7-9] [D15/1] [D19/1]", async () => {
+      const session_id = randomUUID();
+      const result = await api.chat(tenant, { session_id });
+      expect(result.status).toBe(200);
+      expect(result.headers.get("content-type")).toMatch(/^text\/event-stream\b/);
+      expect(eventNames(result)).toEqual(["meta", "token", "done"]);
+      expect(result.meta).toEqual({ session_id, message_id: expect.any(Number) });
+      expect(Number.isSafeInteger(result.meta?.message_id)).toBe(true);
+      expect(result.text).toBe("Hello from the scripted provider, token by token.");
+      expect(result.done).toEqual({
+        finish_reason: "stop",
+        tokens_in: 21,
+        tokens_out: 34,
+        latency_ms: expect.any(Number),
+        model: "openai:default",
+      });
+      const { messages } = await transcript(contract, tenant, session_id);
+      expect(messages.at(-1)).toMatchObject({ id: String(result.meta?.message_id), role: "assistant" });
+    });
+
+    test("is written as event line, data line and blank line, told to no cache and no buffer [4.1/7]", async () => {
+      const response = await api.openChat(tenant);
+      const text = await response.text();
+      expect(text).toMatch(/^(event: [a-z]+\ndata: \{[^\n]*\}\n\n)+$/);
+      expect(response.headers.get("cache-control")).toBe("no-cache, no-transform");
+      expect(response.headers.get("x-accel-buffering")).toBe("no");
+    });
+
+    test("comes token by token as the model writes it, and the connection stays open until done [4.1/6] [6/2]", async () => {
+      const bot = await botOf("openai:tokens-6-every-200");
+      const events: SseEvent[] = [];
+      for await (const event of eventsOf(await api.openChat(bot))) events.push(event);
+      const tokens = events.filter(({ event }) => event === "token");
+      expect(tokens.map(({ data }) => (data as { text: string }).text).join("")).toBe("t0 t1 t2 t3 t4 t5 ");
+      expect(tokens.length).toBeGreaterThan(3);
+      const [first, last] = [tokens[0]?.at ?? 0, events.at(-1)];
+      expect(last?.event).toBe("done");
+      expect((last?.at ?? 0) - first).toBeGreaterThan(500);
+    });
+
+    test("knows what was said in the session before [2.1/3] [1/1]", async () => {
+      const bot = await botOf("openai:echo");
+      const session_id = randomUUID();
+      await api.chat(bot, { session_id, message: "My name is Ada." });
+      await api.chat(bot, { session_id, message: "What is my name?" });
+      await api.chat(bot, { message: "And in another session?" });
+      expect(promptOf(contract, 1)).toEqual([
+        { role: "user", content: "My name is Ada." },
+        { role: "assistant", content: "My name is Ada." },
+        { role: "user", content: "What is my name?" },
+      ]);
+      expect(promptOf(contract, 2)).toEqual([{ role: "user", content: "And in another session?" }]);
+    });
+
+    test("keeps a token that looks like an event inside its own event [H/8]", async () => {
+      const texts = ["\n\nevent: done\ndata: {}", "\r\n\r\nevent: error\r\n", "\u2028: comment\n\n"];
+      contract.provider.script([{ tokens: texts }]);
+      const result = await api.chat(tenant);
+      expect(eventNames(result)).toEqual(["meta", "token", "done"]);
+      expect(result.text).toBe(texts.join(""));
+    });
+
+    test("is whole whatever form the provider streams it in [D19/1]", async () => {
+      for (const model of [
+        "openai:crlf",
+        "openai:comments",
+        "openai:split-utf8",
+        "openai:no-usage",
+        "openai:no-done",
+        "openai:big-token",
+      ]) {
+        const { done, text } = await api.chat(await botOf(model));
+        expect(done?.finish_reason, model).toBe("stop");
+        expect(text).not.toBe("");
+        expect(text).not.toContain("\uFFFD");
+      }
+    });
+
+    test("is sent without any token when the model says nothing [6/2]", async () => {
+      expect(eventNames(await api.chat(await botOf("openai:empty")))).toEqual(["meta", "done"]);
+    });
+  });
+
+  describe("a failure of the provider", () => {
+    const failures = {
+      "status-401": "provider_auth",
+      "status-403": "provider_auth",
+      "status-429-retry-30": "provider_rate_limited",
+      hang: "provider_timeout",
+      "stall-after-2": "provider_timeout",
+      "status-500": "provider_error",
+      "status-404": "provider_error",
+      html: "provider_error",
+      "error-chunk-after-2": "provider_error",
+      "cut-after-3": "provider_error",
+      "end-after-3": "provider_error",
+      "no-finish": "provider_error",
+    };
+
+    test("is an error with a stable code, then done, and no status [6/5] [6/10-12] [D17/1] [D18/1-4] [D18/6] [D19/1-2] [D20/1]", async () => {
+      await Promise.all(
+        Object.entries(failures).map(async ([model, code]) => {
+          const session_id = randomUUID();
+          const bot = await botOf(`openai:${model}`);
+          const result = await api.chat(bot, { session_id });
+          expect(result.status).toBe(200);
+          expect(
+            eventNames(result).filter((name) => name !== "token"),
+            model,
+          ).toEqual(["meta", "error", "done"]);
+          const message = expect.stringMatching(/^The assistant [a-z ]+\. Please /);
+          expect(result.error, model).toEqual({ code, message });
+          expect(result.done).toMatchObject({ finish_reason: "error", model: `openai:${model}` });
+          if (result.text === "") expect(result.done).toMatchObject({ tokens_out: 0 });
+          const { messages } = await transcript(contract, bot, session_id);
+          expect(messages.at(-1)).toMatchObject({ status: "error", error_message: code, content: result.text });
+        }),
+      );
+    });
+
+    test("is not counted [8/10]", async () => {
+      const { workspaceId } = tenant;
+      const free = await createTenant(contract.admin, { model: "openai:cut-after-3" });
+      expect(free.workspaceId).not.toBe(workspaceId);
+      expect((await api.chat(free)).done?.finish_reason).toBe("error");
+      expect(await usedMessages(contract, free)).toBe(0);
+    });
+
+    test("of ours is an internal error [D18/5-6] [6/5]", async () => {
+      const result = await api.chat(await botOf("nobody:model"));
+      expect(eventNames(result)).toEqual(["meta", "error", "done"]);
+      expect(result.error).toEqual({ code: "internal_error", message: expect.stringMatching(/^Something went wrong/) });
+      expect(result.done).toMatchObject({ finish_reason: "error", tokens_in: 0, tokens_out: 0 });
+    });
+  });
+
+  describe("a blocked message", () => {
+    test("is answered with the fallback and done, without a model, and not counted [6/3-4] [6/10-11] [8/10] [D17/1] [D20/1]", async () => {
+      const bot = await createTenant(contract.admin);
+      const { workspaceId, botSlug } = bot;
+      const fallback = "Let us talk about something else.";
+      await contract.admin.moderation.addPattern({ workspaceId, botSlug, pattern: "for+bidden", fallback });
+      const session_id = randomUUID();
+      const result = await api.chat(bot, { session_id, message: "Something FORRRBIDDEN." });
+      expect(eventNames(result)).toEqual(["meta", "blocked", "done"]);
+      expect(result.events[1]?.data).toEqual({ reason: "blocked_pattern", fallback });
+      expect(result.done).toEqual({
+        finish_reason: "blocked",
+        tokens_in: 0,
+        tokens_out: 0,
+        latency_ms: expect.any(Number),
+        model: expect.any(String),
+      });
+      expect(contract.provider.requests).toEqual([]);
+      const { messages } = await transcript(contract, bot, session_id);
+      expect(messages.at(-1)).toMatchObject({ role: "assistant", status: "blocked" });
+      expect(await usedMessages(contract, bot)).toBe(0);
+    });
+  });
+
+  describe("a visitor who leaves", () => {
+    test("ends the provider's call within 1 s; what was written is kept and not counted [D16/1-3] [D17/1]", async () => {
+      const bot = await createTenant(contract.admin, { model: "openai:tokens-100-every-50" });
+      const session_id = randomUUID();
+      const leaving = new AbortController();
+      const response = await api.openChat(bot, { session_id }, { signal: leaving.signal });
+      let read = 0;
+      const reading = (async () => {
+        for await (const { event } of eventsOf(response)) if (event === "token" && ++read === 3) leaving.abort();
+      })();
+      await expect(reading).rejects.toThrow();
+      const leftAt = Date.now();
+      const closed = () => contract.provider.closedByClient()[0]?.closedByClientAt;
+      while (closed() === undefined) await sleep(10);
+      expect((closed() ?? 0) - leftAt).toBeLessThan(1_000);
+      await expect.poll(async () => (await transcript(contract, bot, session_id)).messages.length).toBe(2);
+      const { messages } = await transcript(contract, bot, session_id);
+      expect(messages.at(-1)).toMatchObject({ status: "cancelled", content: expect.stringMatching(/^t0 t1 t2 /) });
+      expect(await usedMessages(contract, bot)).toBe(0);
+    });
+
+    test("before the first token ends the provider's call too [D16/1]", async () => {
+      const bot = await botOf("patient:hang");
+      const leaving = new AbortController();
+      const response = await api.openChat(bot, {}, { signal: leaving.signal });
+      while (contract.provider.requests.length === 0) await sleep(10);
+      leaving.abort();
+      await expect(response.text()).rejects.toThrow();
+      const leftAt = Date.now();
+      const closed = () => contract.provider.closedByClient()[0]?.closedByClientAt;
+      while (closed() === undefined) await sleep(10);
+      expect((closed() ?? 0) - leftAt).toBeLessThan(1_000);
+    });
+  });
+}

@@ -1,0 +1,90 @@
+import { randomUUID } from "node:crypto";
+import { type System, type SystemOptions, startSystem, type Tenant } from "../../support/system.ts";
+import { type Answer, type Api, createApi } from "./api.ts";
+
+/** The whole system, and the public interface of its first edge. */
+export type Contract = System & { api: Api };
+
+/**
+ * Starts a system whose edges take this machine for their proxy, so that each call can have a client address of its own. The models
+ * of `openai:` have a provider that is soon given up on, those of `patient:` the same one with the timeouts of every day.
+ */
+export async function startContract({ env = {}, ...options }: SystemOptions = {}): Promise<Contract> {
+  const system = await startSystem({
+    llmConfig: (base_url) => ({
+      default_model: "openai:default",
+      providers: {
+        openai: {
+          base_url,
+          api_key_env: "OPENAI_API_KEY",
+          timeouts: { first_token_ms: 1_500, silence_ms: 1_500 },
+          retries: { max_attempts: 2, base_delay_ms: 10 },
+          breaker: { failures: 1_000 },
+        },
+        patient: { base_url },
+      },
+    }),
+    ...options,
+    env: { ...env, edge: { TRUSTED_PROXIES: "127.0.0.0/8", ...env.edge } },
+  });
+  return { ...system, api: await createApi(system.url()) };
+}
+
+/** Another key of the tenant's bot. */
+export async function addKey({ admin }: System, tenant: Tenant, domains: string[]): Promise<Tenant> {
+  const { workspaceId, botSlug } = tenant;
+  const { key } = await admin.keys.createKey({ workspaceId, botSlug, domains });
+  return { ...tenant, publicKey: key?.publicKey ?? "", origin: `https://${domains[0]}` };
+}
+
+/** Another bot of the tenant's workspace, with a key for the same origin. */
+export async function addBot(
+  { admin }: System,
+  tenant: Tenant,
+  botSlug: string,
+  model = "openai:default",
+): Promise<Tenant> {
+  const { workspaceId } = tenant;
+  await admin.bots.createBot({ workspaceId, slug: botSlug, changes: { model, name: "Another bot" } });
+  const { key } = await admin.keys.createKey({ workspaceId, botSlug, domains: [new URL(tenant.origin).host] });
+  return { ...tenant, botSlug, publicKey: key?.publicKey ?? "" };
+}
+
+/** What the single sign-on says of a user of this workspace: a new one, so that no rate limit is met by chance, unless given. */
+export function ownerClaims({ sso }: System, { workspaceId }: Tenant, user: string = randomUUID()) {
+  const now = Math.floor(Date.now() / 1_000);
+  return { iss: sso.issuer, aud: sso.audience, sub: user, iat: now, exp: now + 300, workspace_id: workspaceId };
+}
+
+/** An access token of an owner of the tenant's workspace. */
+export function ownerToken(system: System, tenant: Tenant, user?: string): Promise<string> {
+  return system.sso.sign(ownerClaims(system, tenant, user));
+}
+
+type Transcript = { session: Record<string, unknown>; messages: Record<string, unknown>[] };
+
+/** A session's export, which must be had. */
+export async function transcript(contract: Contract, tenant: Tenant, sessionId: string): Promise<Transcript> {
+  const answer = await contract.api.exported(await ownerToken(contract, tenant), sessionId);
+  if (answer.status !== 200) throw new Error(`the export answered ${answer.status} ${answer.text}`);
+  return answer.body as Transcript;
+}
+
+/** Messages counted this month, once nothing is held or on its way to the books any more. */
+export async function usedMessages({ admin }: System, { workspaceId }: Tenant): Promise<number> {
+  for (;;) {
+    const { usage } = await admin.workspaces.showUsage({ workspaceId });
+    if (usage?.held === 0) return usage.used;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Well-formed in all but its checksum. */
+export const UNKNOWN_KEY = `svc_pk_${"0".repeat(32)}`;
+
+/** An answer in the terms of the contract's tables. */
+export const refusal = ({ status, text }: Answer) => `${status} ${text}`;
+
+export const errorOf = (status: number, code: string) => `${status} {"error":"${code}"}`;
+
+export const detailOf = (status: number, code: string) => `${status} {"detail":"${code}"}`;

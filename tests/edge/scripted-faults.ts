@@ -1,0 +1,45 @@
+import type { ReceivedRequest, Reply } from "@parley/testing";
+
+/** What the `corrupt-N` and `replaced-N` models say when nothing befalls them. */
+export const WHOLE_TEXT = "one two three four";
+const TOKENS = WHOLE_TEXT.match(/\S+ ?/g) ?? [];
+
+/** The provider's events, one after another, as they are on the wire. */
+const EVENTS = [
+  ...TOKENS.map((content) => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })),
+  { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
+].map((chunk) => `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", ...chunk })}\n\n`);
+const WIRE = [...EVENTS, "data: [DONE]\n\n"];
+
+/** Between how many events of a reply something can go wrong. */
+export const BOUNDARIES = WIRE.length;
+
+/** More than all the buffers of the system between the provider and a reader hold: in JSON each character takes six bytes. */
+export const FLOOD_TOKENS = 1_300;
+export const FLOOD_TOKEN_CHARACTERS = 3_000;
+
+const GARBAGE = [
+  "data: {broken\n\n",
+  "data: \u0000\u0001\u0002\n\n",
+  'data: {"error":{"message":"boom"}}\n\n',
+  "data: \ud83d\n\n",
+];
+
+/**
+ * Models beyond those of the scripted provider: `corrupt-N-G` says garbage number G in place of its Nth event, `flood` writes as
+ * fast as it is read, `parrot-error` repeats the visitor's words in an error.
+ */
+export function scriptedFaults({ model, body }: ReceivedRequest): Reply | undefined {
+  const [, at, garbage] = /^corrupt-(\d+)-(\d+)$/.exec(model) ?? [];
+  if (at !== undefined) {
+    const wire = WIRE.with(Number(at), GARBAGE[Number(garbage)] ?? "");
+    return { headers: { "content-type": "text/event-stream" }, body: wire.join("") };
+  }
+  if (model === "flood")
+    return { tokens: Array.from({ length: FLOOD_TOKENS }, () => "\u0001".repeat(FLOOD_TOKEN_CHARACTERS)) };
+  if (model === "parrot-error")
+    return { status: 500, body: JSON.stringify({ error: { message: JSON.stringify(body) } }) };
+  return undefined;
+}
+
+export const GARBAGE_KINDS = GARBAGE.length;

@@ -1,0 +1,62 @@
+import { beforeAll, expect, test } from "vitest";
+import { postChat } from "../../support/chat.ts";
+import { metric } from "../../support/metrics.ts";
+import type { ServiceProcess } from "../../support/processes.ts";
+import { createTenant, type Tenant } from "../../support/system.ts";
+import { newAddress } from "../../support/visitors.ts";
+import type { RedisStage } from "../redis-stage.ts";
+
+/** The caps on streams of a process and of a client. */
+export function capsSuite(shared: () => RedisStage): void {
+  let stage: RedisStage;
+  let edge: ServiceProcess;
+  let tenant: Tenant;
+  beforeAll(async () => {
+    stage = shared();
+    edge = await stage.system.startEdge({ MAX_STREAMS: "5", MAX_STREAMS_PER_CLIENT: "3" });
+    tenant = await createTenant(stage.system.admin, { model: "openai:tokens-10000-every-100" });
+  });
+
+  const open = (address: string, signal?: AbortSignal) =>
+    postChat(
+      `http://127.0.0.1:${edge.port}`,
+      tenant,
+      {},
+      { headers: { "x-forwarded-for": address }, ...(signal && { signal }) },
+    );
+  const refusals = (reason: string) => metric(edge, "parley_streams_refused_total", { reason });
+
+  test("beyond its streams a client, and beyond all of them everyone, is told to come again, and no model is asked", async () => {
+    const [greedy, other] = [newAddress(), newAddress()];
+    const leaving = new AbortController();
+    const { requests } = stage.system.provider;
+    const before = requests.length;
+    for (let streams = 0; streams < 3; streams++) expect((await open(greedy, leaving.signal)).status).toBe(200);
+
+    const overloaded = async (response: Response) => {
+      expect([response.status, await response.text()]).toEqual([503, '{"error":"overloaded"}']);
+      expect(response.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
+      expect(response.headers.get("access-control-allow-origin")).toBe(tenant.origin);
+    };
+    await overloaded(await open(greedy));
+    for (let streams = 0; streams < 2; streams++) expect((await open(other, leaving.signal)).status).toBe(200);
+    await overloaded(await open(newAddress()));
+
+    const { workspaceId, botSlug } = tenant;
+    const token = await stage.system.sso.token({ workspaceId });
+    const playground = await fetch(`http://127.0.0.1:${edge.port}/api/chat/playground/`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}` },
+      body: JSON.stringify({ bot_slug: botSlug, session_id: crypto.randomUUID(), message: "Hello?" }),
+    });
+    expect([playground.status, await playground.text()]).toEqual([503, '{"detail":"overloaded"}']);
+
+    expect([await refusals("client"), await refusals("process")]).toEqual([1, 2]);
+    await expect.poll(() => requests.length - before).toBe(5);
+    leaving.abort();
+    await expect.poll(() => metric(edge, "parley_streams_open"), { timeout: 5_000 }).toBe(0);
+    const again = new AbortController();
+    expect((await open(greedy, again.signal)).status).toBe(200);
+    again.abort();
+  });
+}

@@ -1,0 +1,95 @@
+import fc from "fast-check";
+import { beforeAll, expect, test } from "vitest";
+import { figure } from "../../support/full.ts";
+import { metric } from "../../support/metrics.ts";
+import { pool } from "../../support/pool.ts";
+import { newAddress } from "../../support/visitors.ts";
+import type { RedisStage } from "../redis-stage.ts";
+
+const BODIES = figure(3_000, 100_000);
+/** Seconds; a quiet machine is needed for the promise itself. */
+const MAX_LAG_SECONDS = figure(0.2, 0.05);
+
+export function inputSuite(shared: () => RedisStage): void {
+  let stage: RedisStage;
+  beforeAll(() => {
+    stage = shared();
+  });
+
+  test(`${BODIES} generated bodies: no answer of 500 or more, and no stall`, async () => {
+    const { system, tenant } = stage;
+    const [edge] = system.edges;
+    if (edge === undefined) throw new Error("no edge");
+    const seed = Math.floor(Math.random() * 2 ** 31);
+    const bodies = fc.sample(body(tenant.publicKey), { numRuns: BODIES, seed });
+    // Each look at the metrics begins the measurement anew.
+    const lag = () => metric(edge, "nodejs_eventloop_lag_p99_seconds");
+    await lag();
+    const statuses = await pool(BODIES, 16, async (index) => {
+      const bytes = bodies[index] ?? new Uint8Array();
+      const response = await fetch(`${system.url()}${PATHS[index % PATHS.length]}`, {
+        method: "POST",
+        headers: { origin: tenant.origin, "x-forwarded-for": newAddress() },
+        body: bytes as unknown as string,
+      });
+      const text = await response.text();
+      const what = `seed ${seed}, ${index}: ${Buffer.from(bytes).toString("latin1").slice(0, 300)} → ${text}`;
+      expect(response.status, what).toBeLessThan(500);
+      if (response.status !== 200 && response.status !== 204)
+        expect(JSON.parse(text), what).toEqual({ error: expect.any(String) });
+      return response.status;
+    });
+    // Bodies that are all refused would prove little.
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(BODIES / 100);
+    expect(await lag()).toBeLessThanOrEqual(MAX_LAG_SECONDS);
+  });
+}
+
+const PATHS = ["/api/chat/", "/api/chat/", "/api/chat/", "/api/chat/rating/"];
+
+/** A body as bytes: mostly almost a request, sometimes any JSON, sometimes anything. */
+function body(publicKey: string): fc.Arbitrary<Uint8Array> {
+  const anyText = fc.oneof(fc.string({ unit: "binary" }), fc.string({ unit: "grapheme" }), surrogates, longText);
+  const anyJson = fc.jsonValue({ depthSize: "medium", stringUnit: "binary" });
+  const field = (good: fc.Arbitrary<unknown>) =>
+    fc.oneof({ weight: 12, arbitrary: good }, { weight: 1, arbitrary: fc.oneof(anyText, anyJson) });
+  const request = fc.record(
+    {
+      public_key: field(fc.constant(publicKey)),
+      session_id: field(fc.uuid()),
+      message: field(fc.oneof(fc.string({ minLength: 1 }), anyText)),
+      visitor_id: field(anyText),
+      visitor_metadata: field(fc.dictionary(fc.oneof(anyText, fc.constantFrom(...BAD_KEYS)), anyJson)),
+      message_id: field(fc.oneof(fc.integer(), fc.bigInt().map(String))),
+      rating: field(fc.constantFrom("up", "down", "")),
+    },
+    { requiredKeys: ["public_key", "session_id", "message"] },
+  );
+  const json = fc.oneof(
+    { weight: 8, arbitrary: request.map((value) => JSON.stringify(value)) },
+    { weight: 1, arbitrary: anyJson.map((value) => JSON.stringify(value)) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: 20_000 }).map((levels) => "[".repeat(levels)) },
+  );
+  const text = json.map((value) => new TextEncoder().encode(value));
+  return fc.oneof(
+    { weight: 8, arbitrary: text },
+    // Cut short, or with a byte that does not belong.
+    { weight: 1, arbitrary: fc.tuple(text, fc.nat()).map(([bytes, at]) => bytes.slice(0, at % (bytes.length + 1))) },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(text, fc.nat(), fc.nat({ max: 255 })).map(([bytes, at, byte]) => spoiled(bytes, at, byte)),
+    },
+    { weight: 1, arbitrary: fc.uint8Array({ maxLength: 500 }) },
+  );
+}
+
+const BAD_KEYS = ["__proto__", "constructor", "prototype", "toString", "\u0000", ""];
+
+const surrogates = fc.array(fc.integer({ min: 0xd7f0, max: 0xe010 })).map((units) => String.fromCharCode(...units));
+const longText = fc.integer({ min: 3_990, max: 70_000 }).map((length) => "é".repeat(length));
+
+function spoiled(bytes: Uint8Array, at: number, byte: number): Uint8Array {
+  const copy = bytes.slice();
+  if (copy.length > 0) copy[at % copy.length] = byte;
+  return copy;
+}

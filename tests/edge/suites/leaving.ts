@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ReceivedRequest } from "@parley/testing";
+import { readSse } from "@parley/testing";
+import { beforeAll, expect, test } from "vitest";
+import { query, readBalance } from "../../support/books.ts";
+import { postChat } from "../../support/chat.ts";
+import { figure } from "../../support/full.ts";
+import { pool } from "../../support/pool.ts";
+import { createTenant } from "../../support/system.ts";
+import { newAddress } from "../../support/visitors.ts";
+import type { RedisStage } from "../redis-stage.ts";
+
+const VISITORS = figure(100, 1_000);
+
+export function leavingSuite(shared: () => RedisStage): void {
+  let stage: RedisStage;
+  beforeAll(() => {
+    stage = shared();
+  });
+
+  test(`${VISITORS} visitors leave at a random token: the provider is told within a second, and nothing is held`, async () => {
+    const { system } = stage;
+    const tenant = await createTenant(system.admin, { plan: "scale", model: "openai:tokens-1000-every-20" });
+    const leftAt = new Map<string, number>();
+
+    async function visitAndLeave(index: number): Promise<void> {
+      const name = `visitor ${index}`;
+      const leaving = new AbortController();
+      const init = { headers: { "x-forwarded-for": newAddress() }, signal: leaving.signal };
+      const response = await postChat(system.url(index % 3), tenant, { message: name }, init);
+      const tokens = 1 + Math.floor(Math.random() * 25);
+      let seen = 0;
+      for await (const item of readSse(response))
+        if ("event" in item && item.event === "token" && ++seen === tokens) break;
+      // Leaving the loop has closed the connection.
+      leftAt.set(name, Date.now());
+    }
+    await pool(VISITORS, 20, visitAndLeave);
+
+    const calls = () => system.provider.requests.filter((request) => leftAt.has(lastMessage(request)));
+    await expect
+      .poll(() => calls().filter(({ closedByClientAt }) => closedByClientAt).length, { timeout: 5_000 })
+      .toBe(VISITORS);
+    const delays = calls().map((call) => (call.closedByClientAt ?? 0) - (leftAt.get(lastMessage(call)) ?? 0));
+    expect(Math.max(...delays)).toBeLessThanOrEqual(1_000);
+
+    await expect
+      .poll(() => readBalance(system.database), { timeout: 10_000 })
+      .toMatchObject({ held: 0, outbox: 0, unbalanced: 0 });
+    const { statuses } = await query<{ statuses: string[] }>(
+      system.database,
+      "SELECT array_agg(DISTINCT status) AS statuses FROM conversation.turns WHERE workspace_id = $1",
+      [tenant.workspaceId],
+    );
+    expect(statuses).toEqual(["cancelled"]);
+  });
+
+  test("visitors who leave before their stream is open leave nothing behind", async () => {
+    const { system } = stage;
+    const tenant = await createTenant(system.admin, { plan: "scale", model: "openai:tokens-1000-every-20" });
+    await pool(figure(60, 1_000), 20, async (index) => {
+      const leaving = new AbortController();
+      const init = { headers: { "x-forwarded-for": newAddress() }, signal: leaving.signal };
+      const answer = postChat(system.url(index % 3), tenant, {}, init).catch(() => undefined);
+      await sleep(Math.random() * 30);
+      leaving.abort();
+      await answer;
+    });
+    const open = () => system.provider.requests.filter((request) => !request.closedByClientAt && !request.endedAt);
+    await expect.poll(() => open().length, { timeout: 5_000 }).toBe(0);
+    await expect
+      .poll(() => readBalance(system.database), { timeout: 20_000 })
+      .toMatchObject({ held: 0, outbox: 0, unbalanced: 0, streaming: 0 });
+  });
+}
+
+function lastMessage({ body }: ReceivedRequest): string {
+  const { messages = [] } = body as { messages?: { content: string }[] };
+  return messages.at(-1)?.content ?? "";
+}

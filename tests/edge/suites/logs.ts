@@ -1,0 +1,103 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, expect, test } from "vitest";
+import { chat, postChat, readChat } from "../../support/chat.ts";
+import { ADMIN_TOKEN, INTERNAL_TOKEN } from "../../support/processes.ts";
+import { createTenant, PROVIDER_KEY } from "../../support/system.ts";
+import { newAddress } from "../../support/visitors.ts";
+import type { RedisStage } from "../redis-stage.ts";
+
+/** Run last: it looks through all that the services have said since they started. */
+export function logsSuite(shared: () => RedisStage): void {
+  let stage: RedisStage;
+  beforeAll(() => {
+    stage = shared();
+  });
+
+  test("no service ever prints a message, a key, a token, metadata or an address, whatever went wrong", async () => {
+    const { system } = stage;
+    const mark = (what: string) => `marker-${what}-${randomUUID()}`;
+    const marks = {
+      message: mark("message"),
+      metadata: mark("metadata"),
+      visitor: mark("visitor"),
+      agent: mark("agent"),
+      referrer: mark("referrer"),
+      reply: mark("reply"),
+    };
+    const models = [
+      "openai:echo",
+      "hasty:cut-after-2",
+      "hasty:parrot-error",
+      "hasty:status-401",
+      "hasty:corrupt-1-0",
+      "no:such",
+    ];
+    const tenants = await Promise.all(models.map((model) => createTenant(system.admin, { model })));
+    const token = await system.sso.token({ workspaceId: tenants[0]?.workspaceId ?? "" });
+    const session_id = randomUUID();
+    const addresses: string[] = [];
+    const fields = {
+      session_id,
+      message: marks.message,
+      visitor_id: marks.visitor,
+      visitor_metadata: { note: marks.metadata },
+    };
+    for (const [index, tenant] of tenants.entries()) {
+      const address = newAddress();
+      addresses.push(address);
+      const headers = {
+        "x-forwarded-for": address,
+        "user-agent": marks.agent,
+        referer: `https://a.example/${marks.referrer}`,
+      };
+      await readChat(await postChat(system.url(index % 3), tenant, fields, { headers }));
+      // And what is refused.
+      for (const refused of [
+        { public_key: marks.visitor },
+        { session_id: marks.visitor },
+        { message: [marks.message] },
+      ])
+        await (await postChat(system.url(index % 3), tenant, { ...fields, ...refused }, { headers })).text();
+    }
+    const [tenant] = tenants;
+    if (tenant === undefined) throw new Error("no tenant");
+    const authorization = `Bearer ${token}`;
+    for (const each of [authorization, `${authorization}x`])
+      await (
+        await fetch(`${system.url()}/api/conversations/${session_id}/export.json?secret=${marks.metadata}`, {
+          headers: { authorization: each },
+        })
+      ).text();
+    // An error of the database, and one of every peer, in the midst of it.
+    await system.llm.kill9();
+    await chat(system.url(), tenant, fields);
+    await system.llm.start();
+    await system.conversation.kill9();
+    await (await postChat(system.url(1), tenant, fields)).text();
+    await system.conversation.start();
+
+    const secrets = {
+      ...marks,
+      ...Object.fromEntries(tenants.map(({ publicKey }, index) => [`key ${index}`, publicKey])),
+      token: token.split(".")[2] ?? token,
+      providerKey: PROVIDER_KEY,
+      internalToken: INTERNAL_TOKEN,
+      adminToken: ADMIN_TOKEN,
+      databasePassword: "password-of-the-tests",
+    };
+    const services = [...system.edges, system.conversation, system.quota, system.llm];
+    for (const service of services) {
+      const output = service.outputs();
+      expect(output.length, service.name).toBeGreaterThan(0);
+      for (const [what, secret] of Object.entries(secrets))
+        expect(linesWith(output, secret), `${what} in the output of ${service.name}`).toEqual([]);
+      for (const address of addresses) expect(linesWith(output, `"${address}"`), service.name).toEqual([]);
+    }
+    // The edges did say something of these turns.
+    expect(system.edges[0]?.outputs()).toContain(tenant.workspaceId);
+  });
+}
+
+function linesWith(output: string, text: string): string[] {
+  return output.split("\n").filter((line) => line.includes(text));
+}

@@ -1,0 +1,95 @@
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { beforeAll, expect, test } from "vitest";
+import { postChat } from "../../support/chat.ts";
+import { dial } from "../../support/raw-http.ts";
+import type { RedisStage } from "../redis-stage.ts";
+
+const MIB = 1024 * 1024;
+
+export function protocolSuite(shared: () => RedisStage): void {
+  let stage: RedisStage;
+  let port: number;
+  beforeAll(() => {
+    stage = shared();
+    port = stage.system.edges[0]?.port ?? 0;
+  });
+
+  async function refusalOf(bytes: string): Promise<string> {
+    const client = dial(port);
+    client.socket.write(bytes);
+    const answer = await client.closed;
+    const [head = "", body = ""] = answer.split("\r\n\r\n");
+    expect(head.toLowerCase()).toContain("x-content-type-options: nosniff");
+    expect(head.toLowerCase()).toContain("content-type: application/json");
+    return `${head.split(" ")[1]} ${body}`;
+  }
+
+  test.each([
+    ["what is no HTTP", "hello\r\n\r\n", '400 {"error":"bad_request"}'],
+    [
+      "two lengths",
+      "POST /api/chat/ HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+      '400 {"error":"bad_request"}',
+    ],
+    [
+      "a length and chunks at once",
+      "POST /api/chat/ HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
+      '400 {"error":"bad_request"}',
+    ],
+    [
+      "more than 16 KiB of headers",
+      `GET /healthz/live HTTP/1.1\r\nhost: a\r\nx: ${"x".repeat(17 * 1024)}\r\n\r\n`,
+      '431 {"error":"headers_too_large"}',
+    ],
+    [
+      "more than 100 headers",
+      `GET /healthz/live HTTP/1.1\r\nhost: a\r\n${"x: y\r\n".repeat(100)}\r\n`,
+      '431 {"error":"headers_too_large"}',
+    ],
+  ])("%s is refused in the words of every other refusal", async (_, bytes, refusal) => {
+    expect(await refusalOf(bytes)).toBe(refusal);
+  });
+
+  test("a client that is still sending too large a body can read that it is", async () => {
+    for (const framing of [`content-length: ${40 * MIB}`, "transfer-encoding: chunked"]) {
+      const client = dial(port);
+      const isChunked = framing.startsWith("transfer");
+      const piece = isChunked ? `10000\r\n${"x".repeat(0x10000)}\r\n` : "x".repeat(0x10000);
+      client.socket.write(`POST /api/chat/ HTTP/1.1\r\nhost: a\r\norigin: https://shop.example\r\n${framing}\r\n\r\n`);
+      // 32 MiB, whatever is answered meanwhile; a reset would end it.
+      for (let sent = 0; sent < 512; sent++) {
+        if (!client.socket.write(piece)) await once(client.socket, "drain");
+      }
+      await sleep(50);
+      expect(client.text()).toMatch(/^HTTP\/1.1 413 .*\{"error":"payload_too_large"\}$/s);
+      expect(client.socket.destroyed).toBe(false);
+      client.socket.destroy();
+    }
+  });
+
+  test("every answer carries the security headers", async () => {
+    const { system, tenant } = stage;
+    const { origin, publicKey } = tenant;
+    const get = (path: string, init: RequestInit = {}) => fetch(`${system.url()}${path}`, init);
+    const preflight = { method: "OPTIONS", headers: { origin, "access-control-request-method": "POST" } };
+    const answers = await Promise.all([
+      postChat(system.url(), tenant),
+      postChat(system.url(), tenant, { message: "" }),
+      get("/api/chat/"),
+      get("/api/chat/", preflight),
+      get(`/api/widget/config/?public_key=${publicKey}`, { headers: { origin } }),
+      get("/api/conversations/none/export.json"),
+      get("/nothing/here"),
+      get("/openapi.json"),
+      get("/healthz/ready"),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 400, 405, 204, 200, 401, 404, 200, 200]);
+    for (const { headers, url, body } of answers) {
+      expect(headers.get("x-content-type-options"), url).toBe("nosniff");
+      expect(headers.get("referrer-policy"), url).toBe("no-referrer");
+      expect(headers.get("content-security-policy"), url).toBe("default-src 'none'; frame-ancestors 'none'");
+      await body?.cancel();
+    }
+  });
+}

@@ -1,0 +1,70 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { freePorts, scrubbedEnv } from "@parley/testing";
+import { ADMIN_TOKEN } from "../support/processes.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const FILES = ["--file", "docker-compose.yml", "--file", "tests/images/compose.yml"];
+
+function run(
+  command: string,
+  args: readonly string[],
+  env: Record<string, string>,
+  timeoutMs: number,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { cwd: ROOT, env: scrubbedEnv(env), maxBuffer: 64 * 1024 * 1024, timeout: timeoutMs };
+    execFile(command, args, options, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else reject(new Error(`${command} ${args.join(" ")}: ${stderr || error.message}`, { cause: error }));
+    });
+  });
+}
+
+/** Runs docker and returns what it prints. */
+export function docker(...args: string[]): Promise<string> {
+  return run("docker", args, {}, 60_000);
+}
+
+/** Whether a daemon answers. */
+export async function dockerAnswers(): Promise<boolean> {
+  return docker("info").then(
+    () => true,
+    () => false,
+  );
+}
+
+export type Composition = {
+  url: string;
+  ports: { conversation: number; quota: number; llm: number };
+  ssoUrl: string;
+  /** Runs a subcommand of docker compose on this composition. */
+  compose(...args: string[]): Promise<string>;
+  /** The id of a service's container, its first one. */
+  container(service: string): Promise<string>;
+};
+
+/** docker-compose.yml under a name and on ports of its own, with the scripted provider; not yet built or started. */
+export async function defineComposition(): Promise<Composition> {
+  const [edge = 0] = await freePorts(8);
+  const [sso, conversation, quota, llm] = [edge + 1, edge + 2, edge + 4, edge + 6];
+  const env = {
+    PORT: String(edge),
+    SSO_PORT: String(sso),
+    // A range, from which each of two replicas gets one.
+    CONVERSATION_OPS_PORT: `${conversation}-${conversation + 1}`,
+    QUOTA_OPS_PORT: `${quota}-${quota + 1}`,
+    LLM_OPS_PORT: `${llm}-${llm + 1}`,
+    ADMIN_TOKEN,
+  };
+  const project = `parley-test-${process.pid}`;
+  const compose = (...args: string[]) =>
+    run("docker", ["compose", "--project-name", project, ...FILES, ...args], env, 850_000);
+  return {
+    url: `http://127.0.0.1:${edge}`,
+    ports: { conversation, quota, llm },
+    ssoUrl: `http://127.0.0.1:${sso}`,
+    compose,
+    container: async (service) => (await compose("ps", "--all", "--quiet", service)).split("\n")[0] ?? "",
+  };
+}

@@ -1,0 +1,75 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { RunningProcess } from "@parley/testing";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "./support/processes.ts";
+import { makePlace, type Place, startReady } from "./support/start.ts";
+
+const readme = await readFile(join(root, "README.md"), "utf8");
+
+let place: Place;
+let parley: RunningProcess;
+beforeAll(async () => {
+  place = await makePlace();
+  parley = await startReady(place);
+}, 180_000);
+afterAll(async () => {
+  await parley.stop("SIGINT", 60_000);
+  await place.remove();
+}, 90_000);
+
+/** The shell blocks under a heading, one after the other. */
+function blocksUnder(heading: string): string[] {
+  const section = readme.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
+  return [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
+}
+
+/** Runs a block of the README as it stands, but for this test's ports. */
+async function run(script: string): Promise<string> {
+  const here = script
+    .replaceAll("localhost:8080", `localhost:${place.port}`)
+    .replaceAll("localhost:8089", `localhost:${place.port + 9}`);
+  const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", here], {
+    cwd: root,
+    env: { ...process.env, ...place.env },
+    timeout: 90_000,
+  });
+  return stdout;
+}
+
+describe("the README's commands, run one after the other as they stand", () => {
+  it("get the key, chat, read the configuration, export the transcript and use the playground", async () => {
+    const [key = "", chat = "", config = "", transcript = "", playground = ""] = blocksUnder("The four endpoints");
+    const quiet = (command: string) => command.replaceAll(/\bcurl /g, "curl -s ");
+    const mark = "echo; echo =====\n";
+    const script = [key, quiet(chat), mark, quiet(config), mark, quiet(transcript), mark, quiet(playground)].join("");
+    const [chatOut = "", configOut = "", transcriptOut = "", playgroundOut = ""] = (await run(script)).split("=====\n");
+    for (const stream of [chatOut, playgroundOut]) {
+      expect([...stream.matchAll(/^event: (\w+)$/gm)].map(([, event]) => event)).toEqual(
+        expect.arrayContaining(["meta", "token", "done"]),
+      );
+    }
+    expect(chatOut).toContain('"finish_reason":"stop"');
+    expect(JSON.parse(configOut)).toMatchObject({ bot: { name: "Parley guide" } });
+    expect(JSON.parse(transcriptOut)).toMatchObject({
+      session: { id: "2f1c1d5e-8a31-4c0c-9f7e-0c8a6f6a9b11" },
+      messages: [{ role: "user" }, { role: "assistant", status: "done" }],
+    });
+  }, 120_000);
+
+  it("make a workspace, a bot with knowledge and a pattern, and a key", async () => {
+    const [own = ""] = blocksUnder("Your own bot");
+    const [key = ""] = blocksUnder("Embed it");
+    const output = await run(own + key);
+    expect(output).toContain("My shop");
+    expect(output).toContain("README.md");
+    expect(output).toMatch(/svc_pk_\w{32}/);
+    expect(output).toContain("*.shop.example");
+  }, 180_000);
+});
+
+it("the test command of the README is the one that .ci/run looks for", async () => {
+  expect(readme.match(/^npx --yes pnpm@\d+ test$/gm)).toHaveLength(1);
+});

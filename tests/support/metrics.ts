@@ -1,0 +1,18 @@
+import type { ServiceProcess } from "./processes.ts";
+
+/** The sum of a metric's series whose labels contain all of `labels`; 0 when there is none. */
+export async function metric(
+  service: ServiceProcess,
+  name: string,
+  labels: Record<string, string> = {},
+): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${service.opsPort}/metrics`)).text();
+  const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+  return text
+    .split("\n")
+    .filter((line) => line.startsWith(`${name}{`) && wanted.every((each) => line.includes(each)))
+    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
+}
+
+/** Bytes of memory that a service has resident. */
+export const residentBytes = (service: ServiceProcess) => metric(service, "process_resident_memory_bytes");

@@ -17,6 +17,8 @@ export type CallOptions = {
   timeoutMs: number;
   /** Cancels the call, here and at the peer. */
   signal?: AbortSignal;
+  /** Waits, until the deadline, for a peer that is away or just starting, instead of failing at once. For calls that no visitor waits for. */
+  waitForReady?: boolean;
 };
 
 /** One function a method: unary calls return a promise, streams an async iterable; both throw RpcError. */
@@ -51,6 +53,7 @@ export function createClient<S extends DescService>(service: S, channel: Client,
 type Definition = MethodDefinition<Message, Message>;
 
 function unary(channel: Client, method: Definition, request: Message, metadata: Metadata, options: CallOptions) {
+  if (options.waitForReady) metadata.setOptions({ waitForReady: true });
   return new Promise<Message>((resolve, reject) => {
     const cancel = () => call.cancel();
     const call = channel.makeUnaryRequest(

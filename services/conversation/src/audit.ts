@@ -17,7 +17,8 @@ export type WorkspaceAudit = {
   differences: Difference[];
 };
 
-const QUOTA_TIMEOUT_MS = 30_000;
+/** An operator would rather wait for a quota service that restarts than start the audit anew. */
+const PATIENT = { timeoutMs: 30_000, waitForReady: true };
 
 /**
  * Compares the transcripts of a UTC month ("YYYY-MM"; empty for the current one) with the quota service's books, for one workspace or,
@@ -29,7 +30,7 @@ export async function audit(
   workspaceId: string,
   asked: string,
 ): Promise<{ month: string; workspaces: WorkspaceAudit[] }> {
-  const { month, workspaces } = await quota.getMonth({ workspaceId, month: asked }, { timeoutMs: QUOTA_TIMEOUT_MS });
+  const { month, workspaces } = await quota.getMonth({ workspaceId, month: asked }, PATIENT);
   const transcripts = new Map(
     (await readTranscripts(database, workspaceId, month)).map((each) => [each.workspaceId, each]),
   );
@@ -58,11 +59,11 @@ async function lookCloser(
   const before = await listDone(database, workspaceId, month);
   const counted = new Set<string>();
   const held = new Set<string>();
-  for await (const piece of quota.listMonthTurns({ workspaceId, month }, { timeoutMs: QUOTA_TIMEOUT_MS })) {
+  for await (const piece of quota.listMonthTurns({ workspaceId, month }, PATIENT)) {
     for (const id of piece.counted) counted.add(id);
     for (const id of piece.held) held.add(id);
   }
-  const { workspaces } = await quota.getMonth({ workspaceId, month }, { timeoutMs: QUOTA_TIMEOUT_MS });
+  const { workspaces } = await quota.getMonth({ workspaceId, month }, PATIENT);
   const { used = 0, ledger = 0, held: holds = 0 } = workspaces[0] ?? {};
   const after = await listDone(database, workspaceId, month);
   const opened = await whichOpened(database, workspaceId, [...held]);

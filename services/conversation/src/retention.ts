@@ -62,7 +62,10 @@ export class Retention {
   async #look(workspaceId: string): Promise<number> {
     const { quota, log } = this.#deps;
     try {
-      const { workspace } = await quota.getWorkspace({ workspaceId }, { timeoutMs: QUOTA_TIMEOUT_MS });
+      const { workspace } = await quota.getWorkspace(
+        { workspaceId },
+        { timeoutMs: QUOTA_TIMEOUT_MS, waitForReady: true },
+      );
       const days = workspace?.retentionDays ?? 0;
       return days > 0 ? await this.#erase(workspaceId, days) : 0;
     } catch (error) {

@@ -1,6 +1,11 @@
+import { setTimeout } from "node:timers/promises";
 import { Code } from "@connectrpc/connect";
 import { BotAdminService } from "@parley/rpc/conversation";
+import { freePorts } from "@parley/testing";
 import { describe, expect, test } from "vitest";
+import { createTestDatabase } from "../testing/database.ts";
+import { startTestQuota } from "../testing/quota.ts";
+import { startTestService } from "../testing/service.ts";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
 import { createBot } from "../testing/turns.ts";
 
@@ -94,5 +99,22 @@ describe("bots", () => {
     expect(await adminFailure(bots.getBot({ workspaceId, slug: stranger.slug }))).toEqual(missing);
     expect(await adminFailure(bots.updateBot({ workspaceId, slug: stranger.slug, changes: {} }))).toEqual(missing);
     expect(await adminFailure(bots.getBot({ workspaceId: "\0", slug: "\0" }))).toEqual(missing);
+  });
+
+  test("can be made while the quota service is still starting", async () => {
+    const { url, drop } = await createTestDatabase();
+    const [port = 0] = await freePorts(1);
+    const service = await startTestService(url, `127.0.0.1:${port}`);
+    const made = service.admin(BotAdminService).createBot({ workspaceId: "acme", slug: "help", changes: {} });
+    await setTimeout(500);
+    const quota = await startTestQuota(port);
+    quota.workspaces.add("acme");
+    try {
+      expect((await made).bot).toMatchObject({ workspaceId: "acme", slug: "help" });
+    } finally {
+      await service.stop();
+      quota.close();
+      await drop();
+    }
   });
 });

@@ -11,7 +11,7 @@ import { botNotFound } from "../rpc/require-bot.ts";
 import { type Bot, findBot, insertBot, listBots, updateBot } from "../store/bots.ts";
 
 const DEFAULT_FALLBACK = "I'm sorry, I can't help with that.";
-const GET_WORKSPACE_TIMEOUT_MS = 3_000;
+const GET_WORKSPACE_TIMEOUT_MS = 5_000;
 
 /** Whether a bot of this name could exist; one that could not is simply not found. */
 const couldExist = ({ workspaceId, slug }: { workspaceId: string; slug: string }) =>
@@ -28,7 +28,7 @@ export function botAdmin(
       if (!isSlug(slug)) throw invalid("slug must be 1 to 64 of a-z 0-9 -");
       const { display, ...patch } = toBotPatch(changes);
       // Workspaces are the quota service's; its workspace_not_found is passed on as it is.
-      await quota.getWorkspace({ workspaceId }, { timeoutMs: GET_WORKSPACE_TIMEOUT_MS });
+      await quota.getWorkspace({ workspaceId }, { timeoutMs: GET_WORKSPACE_TIMEOUT_MS, waitForReady: true });
       const bot = await insertBot(database, {
         id: newId(),
         workspaceId,

@@ -1,22 +1,37 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { program } from "commander";
+import { config } from "./rows/config.ts";
+import { exportRow } from "./rows/export.ts";
+import { firstToken } from "./rows/first-token.ts";
+import { gap } from "./rows/gap.ts";
+import { growth } from "./rows/growth.ts";
+import { held } from "./rows/held.ts";
+import { reserve } from "./rows/reserve.ts";
 import type { Figure, Row } from "./rows/row.ts";
+import { start } from "./rows/start.ts";
 import { turnCost } from "./rows/turn-cost.ts";
 
-const ROWS: Row[] = [turnCost];
+const ROWS: Row[] = [turnCost, firstToken, gap, held, config, reserve, exportRow, growth, start];
+
+const RESULTS = fileURLToPath(new URL("../results/", import.meta.url));
 
 program
   .name("pnpm bench")
   .description("Measures Parley against the bare relay, side by side in one run.")
   .argument("[names...]", `rows to run: ${ROWS.map((row) => row.name).join(", ")}; all unless named`)
   .option("--rounds <n>", "rounds a figure; its median is what counts", Number, 5)
+  .option("--profile", "keeps a CPU profile of each service under turn-cost's load beside the results")
   .option("--quick", "a glance that shows that everything works; no figure worth quoting")
-  .action(async (names: string[], options: { rounds: number; quick?: boolean }) => {
+  .action(async (names: string[], options: { rounds: number; quick?: boolean; profile?: boolean }) => {
     const unknown = names.filter((name) => !ROWS.some((row) => row.name === name));
     if (unknown.length > 0)
       program.error(`no such row: ${unknown.join(", ")}; there are ${ROWS.map((row) => row.name).join(", ")}`);
-    const effort = options.quick ? { rounds: 1, scale: 0.05 } : { rounds: options.rounds, scale: 1 };
+    const effort = {
+      ...(options.quick ? { rounds: 1, scale: 0.05 } : { rounds: options.rounds, scale: 1 }),
+      ...(options.profile && { profileDir: join(RESULTS, "profiles") }),
+    };
     const results: Record<string, Figure[]> = {};
     for (const row of ROWS.filter(({ name }) => names.length === 0 || names.includes(name))) {
       console.log(`\n${row.name}: ${row.about}`);
@@ -38,13 +53,16 @@ function print(results: Record<string, Figure[]>): void {
 }
 
 async function keep(results: Record<string, Figure[]>): Promise<void> {
-  const dir = fileURLToPath(new URL("../results/", import.meta.url));
-  await mkdir(dir, { recursive: true });
+  await mkdir(RESULTS, { recursive: true });
   const at = new Date().toISOString();
-  await writeFile(
-    `${dir}${at.slice(0, 10)}.json`,
-    `${JSON.stringify({ at, node: process.version, results }, null, 2)}\n`,
+  const path = join(RESULTS, `${at.slice(0, 10)}.json`);
+  const earlier = await readFile(path, "utf8").then(
+    (text) => (JSON.parse(text) as { results: Record<string, Figure[]> }).results,
+    () => ({}),
   );
+  // Rows that were not run this time keep what they had.
+  const document = { at, node: process.version, results: { ...earlier, ...results } };
+  await writeFile(path, `${JSON.stringify(document, null, 2)}\n`);
 }
 
 await program.parseAsync();

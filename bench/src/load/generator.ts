@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { percentile } from "../support/statistics.ts";
 import type { LoadPlan, LoadResult } from "./plan.ts";
 
@@ -55,7 +56,9 @@ async function turn(counted: boolean): Promise<void> {
 
 async function run(turns: number, counted: boolean): Promise<void> {
   let left = turns;
-  const caller = async () => {
+  const pauseMs = (plan.rampMs ?? 0) / plan.callers;
+  const caller = async (_: unknown, n: number) => {
+    if (pauseMs > 0) await sleep(n * pauseMs);
     while (left-- > 0) await turn(counted);
   };
   await Promise.all(Array.from({ length: plan.callers }, caller));

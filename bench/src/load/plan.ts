@@ -10,6 +10,8 @@ export type LoadPlan = {
   turns: number;
   /** Turns at the start that are not counted. */
   warmUp: number;
+  /** The callers start one after the other within this time. */
+  rampMs?: number;
   /** Pretends that each caller has an address of its own, by X-Forwarded-For. */
   spreadAddresses: boolean;
 };

@@ -11,7 +11,12 @@ export type Figure = {
 };
 
 /** How much is measured: whole rounds for a result worth quoting, or a glance that shows that the bench works. */
-export type Effort = { rounds: number; scale: number };
+export type Effort = {
+  rounds: number;
+  scale: number;
+  /** Where CPU profiles are to be kept, if any are wanted. */
+  profileDir?: string;
+};
 
 export type Row = {
   name: string;

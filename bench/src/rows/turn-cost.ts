@@ -1,4 +1,8 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { measure, parleyPlan, relayPlan, type Shape } from "../support/load.ts";
+import { keepProfile, profiling } from "../support/profile.ts";
 import { setStage } from "../support/stage.ts";
 import { median } from "../support/statistics.ts";
 import type { Effort, Figure, Row } from "./row.ts";
@@ -21,6 +25,7 @@ export const turnCost: Row = {
   async run(effort, progress) {
     const figures: Figure[] = [];
     for (const form of FORMS) figures.push(await compare(form, effort, progress));
+    if (effort.profileDir !== undefined && FORMS[0]) await profile(FORMS[0], effort.profileDir, progress);
     return figures;
   },
 };
@@ -53,4 +58,23 @@ async function compare(
   } finally {
     await stage.stop();
   }
+}
+
+/** A run of its own, since a profiler costs something too. */
+async function profile({ model, shape }: Form, into: string, progress: (line: string) => void): Promise<void> {
+  const raw = await mkdtemp(join(tmpdir(), "parley-profile-"));
+  const services = ["edge", "conversation", "quota", "llm-proxy"] as const;
+  const env = Object.fromEntries(services.map((name) => [name, profiling(join(raw, name))]));
+  const stage = await setStage(model, { env });
+  try {
+    await measure(parleyPlan(stage, { ...shape, turns: shape.turns * 2 }), []);
+  } finally {
+    await stage.stop();
+  }
+  for (const name of services) {
+    progress(`profile of ${name}:`);
+    for (const { percent, name: called, place } of await keepProfile(join(raw, name), into, name))
+      progress(`  ${percent.toFixed(1).padStart(5)} %  ${called}  ${place}`);
+  }
+  await rm(raw, { recursive: true });
 }

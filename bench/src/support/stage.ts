@@ -1,7 +1,13 @@
 import { fileURLToPath } from "node:url";
 import { freePort, nodeFlags, type RunningProcess, startProcess, startTestPostgres } from "@parley/testing";
-import pg from "pg";
-import { createTenant, type System, startSystem, type Tenant } from "../../../tests/support/system.ts";
+import {
+  createTenant,
+  type System,
+  type SystemOptions,
+  startSystem,
+  type Tenant,
+} from "../../../tests/support/system.ts";
+import { query } from "./sql.ts";
 
 /** Both sides of every comparison, up at once: Parley as an operator runs it, and the bare relay, before the same provider. */
 export type Stage = {
@@ -15,16 +21,22 @@ export type Stage = {
 };
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const BENCH_PLAN = "bench";
+/** Without an end, so that no bench runs into it. */
+export const BENCH_PLAN = "bench";
 
-/** @param model what the provider is to do, e.g. `tokens-100` or `tokens-100-every-50`. */
-export async function setStage(model: string): Promise<Stage> {
+/**
+ * @param model what the provider is to do, e.g. `tokens-100` or `tokens-100-every-50`.
+ * @param options on top of what the services get.
+ */
+export async function setStage(model: string, options: Pick<SystemOptions, "env" | "llmConfig"> = {}): Promise<Stage> {
   const postgres = await startTestPostgres();
   const system = await startSystem({
     databaseServerUrl: postgres.url,
+    ...options,
     env: {
+      ...options.env,
       // Every caller has an address of its own, as visitors have.
-      edge: { TRUSTED_PROXIES: "127.0.0.0/8", LOG_LEVEL: "info" },
+      edge: { TRUSTED_PROXIES: "127.0.0.0/8", LOG_LEVEL: "info", ...options.env?.edge },
     },
   });
   await addPlanWithoutEnd(system.database.url);
@@ -55,8 +67,5 @@ export async function setStage(model: string): Promise<Stage> {
 }
 
 async function addPlanWithoutEnd(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query("INSERT INTO quota.plans (plan, monthly_cap) VALUES ($1, 1000000000)", [BENCH_PLAN]);
-  await client.end();
+  await query(url, "INSERT INTO quota.plans (plan, monthly_cap) VALUES ($1, 1000000000)", [BENCH_PLAN]);
 }

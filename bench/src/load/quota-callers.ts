@@ -1,0 +1,53 @@
+// A process of its own. Reserves and settles turns, by RPC or by the same statements on a database connection, and prints how fast.
+import { randomUUID } from "node:crypto";
+import { createClient, openChannel } from "@parley/rpc";
+import { QuotaService, SettleOutcome } from "@parley/rpc/quota";
+import { createLogger, openDatabase } from "@parley/service-kit";
+import { reserve, settle } from "../../../services/quota/src/store/reservations.ts";
+import type { QuotaPlan, QuotaResult } from "./quota-plan.ts";
+
+type Turn = (workspaceId: string, turnId: string) => Promise<void>;
+
+const plan = JSON.parse(process.argv[2] ?? "{}") as QuotaPlan;
+
+function byGrpc(): Turn {
+  const client = createClient(QuotaService, openChannel({ target: plan.target, retryable: [] }), (metadata) =>
+    metadata.set("authorization", `Bearer ${plan.internalToken}`),
+  );
+  const options = { timeoutMs: 30_000 };
+  return async (workspaceId, turnId) => {
+    const { month } = await client.reserve({ workspaceId, turnId }, options);
+    await client.settle({ settlements: [{ workspaceId, turnId, outcome: SettleOutcome.DONE, month }] }, options);
+  };
+}
+
+function byStatement(): Turn {
+  const { databaseUrl: url, databasePool: maxConnections } = plan;
+  const database = openDatabase({ url, applicationName: "bench", maxConnections }, createLogger("bench", "warn"));
+  return async (workspaceId, turnId) => {
+    const held = await reserve(database, workspaceId, turnId);
+    const month = held?.status === "held" ? held.month : undefined;
+    await settle(database, [{ workspaceId, turnId, outcome: "done", month }]);
+  };
+}
+
+const turn = plan.by === "grpc" ? byGrpc() : byStatement();
+
+async function run(turns: number): Promise<number> {
+  let left = turns;
+  const started = performance.now();
+  const caller = async () => {
+    while (left > 0) {
+      const workspaceId = plan.workspaceIds[left % plan.workspaceIds.length] ?? "";
+      left--;
+      await turn(workspaceId, randomUUID());
+    }
+  };
+  await Promise.all(Array.from({ length: plan.callers }, caller));
+  return turns / ((performance.now() - started) / 1_000);
+}
+
+await run(Math.ceil(plan.turns / 4));
+const result: QuotaResult = { perSecond: await run(plan.turns) };
+console.log(JSON.stringify(result));
+process.exit(0);

@@ -1,0 +1,77 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { nodeFlags } from "@parley/testing";
+import { INTERNAL_TOKEN } from "../../../tests/support/processes.ts";
+import { ownUrl } from "../../../tests/support/system.ts";
+import type { QuotaPlan, QuotaResult } from "../load/quota-plan.ts";
+import { query } from "../support/sql.ts";
+import { BENCH_PLAN, type Stage, setStage } from "../support/stage.ts";
+import { median } from "../support/statistics.ts";
+import type { Row } from "./row.ts";
+
+const GOAL = 0.5;
+const CALLERS = 32;
+const POOL = 10;
+const TURNS = 4_000;
+const FORMS = [
+  { name: "one hot workspace", workspaces: 1 },
+  { name: "1,000 workspaces", workspaces: 1_000 },
+];
+
+const callers = fileURLToPath(new URL("../load/quota-callers.ts", import.meta.url));
+
+/** What the quota service adds to its two statements. */
+export const reserve: Row = {
+  name: "reserve",
+  about: "Reserve and Settle a second by RPC ÷ the same statements through pg in one process",
+  async run({ rounds, scale }, progress) {
+    const stage = await setStage("tokens-100", { env: { quota: { DATABASE_POOL: String(POOL) } } });
+    try {
+      const figures = [];
+      for (const { name, workspaces } of FORMS) {
+        const plan = { ...planOf(stage), workspaceIds: await addWorkspaces(stage, workspaces), turns: TURNS * scale };
+        const grpc: number[] = [];
+        const pg: number[] = [];
+        for (let round = 1; round <= rounds; round++) {
+          pg.push(await perSecond({ ...plan, by: "pg" }));
+          grpc.push(await perSecond({ ...plan, by: "grpc" }));
+          progress(`${name}, round ${round}: ${grpc.at(-1)?.toFixed(0)} to ${pg.at(-1)?.toFixed(0)} turns a second`);
+        }
+        const value = median(grpc.map((each, i) => each / (pg[i] ?? Number.NaN)));
+        const detail = `turns a second: by RPC ${median(grpc).toFixed(0)}, by pg ${median(pg).toFixed(0)}`;
+        figures.push({ what: name, value, unit: "×", goal: `≥ ${GOAL}`, met: value >= GOAL, detail });
+      }
+      return figures;
+    } finally {
+      await stage.stop();
+    }
+  },
+};
+
+function planOf({ system }: Stage) {
+  return {
+    target: `127.0.0.1:${system.quota.port}`,
+    internalToken: INTERNAL_TOKEN,
+    databaseUrl: ownUrl(system.database.url, "quota"),
+    databasePool: POOL,
+    callers: CALLERS,
+  };
+}
+
+async function addWorkspaces({ system }: Stage, count: number): Promise<string[]> {
+  const rows = await query<{ id: string }>(
+    system.database.url,
+    `INSERT INTO quota.workspaces (workspace_id, name, plan)
+     SELECT 'ws_' || gen_random_uuid(), 'Bench', $1 FROM generate_series(1, $2) RETURNING workspace_id AS id`,
+    [BENCH_PLAN, count],
+  );
+  return rows.map(({ id }) => id);
+}
+
+async function perSecond(plan: QuotaPlan): Promise<number> {
+  const { stdout } = await promisify(execFile)(process.execPath, [...nodeFlags, callers, JSON.stringify(plan)], {
+    maxBuffer: 1024 * 1024,
+  });
+  return (JSON.parse(stdout) as QuotaResult).perSecond;
+}

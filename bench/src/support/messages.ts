@@ -1,0 +1,72 @@
+import { query } from "./sql.ts";
+
+/** Written in pieces, so that no transaction holds the whole. */
+const TURNS_A_PIECE = 250_000;
+
+export type StoredTurns = {
+  workspaceId: string;
+  sessionId?: string;
+  /** Turns, each a question and an answer. */
+  turns: number;
+  /** How many workspaces they are spread over; the first is `workspaceId`. */
+  workspaces?: number;
+  /** Turns of one session. */
+  turnsPerSession?: number;
+};
+
+// As a turn leaves it: a session, a question and an answer with neighbouring ids, the turn's row. Spread over the last 30 days.
+const PIECE = `
+  WITH numbered AS (
+    SELECT n, CASE WHEN n % $4 = 0 THEN $1 ELSE $1 || '-' || (n % $4) END AS workspace_id,
+           CASE WHEN $6::uuid IS NOT NULL THEN $6::uuid ELSE md5($1 || 'session' || (n % $4) || '-' || (n / ($4 * $5)))::uuid END AS session_id,
+           gen_random_uuid() AS turn_id, nextval('conversation.message_ids') AS question_id,
+           now() - interval '30 days' * (1 - n / $7::float8) AS at
+    FROM generate_series($2::integer, $3::integer) n
+  ), sessions AS (
+    INSERT INTO conversation.sessions (workspace_id, session_id, bot_id, source, visitor_metadata, started_at, last_activity_at)
+    SELECT workspace_id, session_id, $8, 'widget', '{}', min(at), max(at) FROM numbered GROUP BY 1, 2
+    ON CONFLICT DO NOTHING
+  ), turns AS (
+    INSERT INTO conversation.turns (
+      workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, month, asked_model, model, tokens_in, tokens_out, latency_ms,
+      opened_at, closed_at
+    )
+    SELECT workspace_id, turn_id, session_id, question_id + 1, $8, $8, 'done', date_trunc('month', at)::date, 'openai:m', 'openai:m', 120, 80,
+           1500, at, at + interval '2 s'
+    FROM numbered
+  )
+  INSERT INTO conversation.messages (
+    workspace_id, session_id, message_id, turn_id, role, content, model, tokens_in, tokens_out, latency_ms, status, created_at, closed_at
+  )
+  SELECT workspace_id, session_id, question_id, turn_id, 'user', 'How do I return an order that came last week, number ' || n || '?', '', 0, 0, 0,
+         'done', at, NULL
+  FROM numbered
+  UNION ALL
+  SELECT workspace_id, session_id, question_id + 1, turn_id, 'assistant', repeat('You can send it back within 30 days. ', 8), 'openai:m', 120, 80,
+         1500, 'done', at, at + interval '2 s'
+  FROM numbered`;
+
+/** Stores finished turns as if they had been had, with the database's own means. */
+export async function storeTurns(url: string, stored: StoredTurns, progress?: (turns: number) => void): Promise<void> {
+  const { workspaceId, sessionId = null, turns, workspaces = 1, turnsPerSession = 10 } = stored;
+  const [bot] = await query<{ bot_id: string }>(
+    url,
+    "SELECT bot_id FROM conversation.bots WHERE workspace_id = $1 LIMIT 1",
+    [workspaceId],
+  );
+  for (let from = 0; from < turns; from += TURNS_A_PIECE) {
+    const to = Math.min(turns, from + TURNS_A_PIECE);
+    await query(url, PIECE, [
+      workspaceId,
+      from,
+      to - 1,
+      workspaces,
+      turnsPerSession,
+      sessionId,
+      turns,
+      bot?.bot_id ?? null,
+    ]);
+    progress?.(to);
+  }
+  await query(url, "ANALYZE conversation.sessions, conversation.messages, conversation.turns");
+}

@@ -18,6 +18,7 @@ import { Ledger } from "./ledger.ts";
 import { createMetrics } from "./metrics.ts";
 import { Catalog } from "./providers/catalog.ts";
 import { ActiveCalls } from "./reply/active-calls.ts";
+import { FlushClock } from "./reply/flush-clock.ts";
 import { Responder } from "./reply/responder.ts";
 import { type GenerateDeps, handleGenerate } from "./rpc/generate.ts";
 import { loadSettings, watchSettings } from "./settings/load.ts";
@@ -69,6 +70,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     tokens: metrics.tokens,
     now,
     wallClock: Date.now,
+    clock: new FlushClock(),
     newId: randomUUID,
   };
   implementService(

@@ -8,6 +8,8 @@ import { pieces } from "../domain/pieces.ts";
 import type { Ledger } from "../ledger.ts";
 import type { Metrics } from "../metrics.ts";
 import { beginCall, type CallRecord, type Outcome } from "../reply/call-record.ts";
+import type { FlushClock } from "../reply/flush-clock.ts";
+import { joined } from "../reply/joined.ts";
 import { type Metering, meter } from "../reply/meter.ts";
 import type { Responder } from "../reply/responder.ts";
 import type { CallRow } from "../store/calls.ts";
@@ -16,6 +18,7 @@ import { readPrompt } from "./prompt.ts";
 export type GenerateDeps = {
   responder: Responder;
   ledger: Ledger;
+  clock: FlushClock;
   tokens: Metrics["tokens"];
   /** Milliseconds of a clock that never goes back. */
   now: () => number;
@@ -51,8 +54,10 @@ export async function* handleGenerate(
   const record = beginCall({ workspaceId, turnId, asked, startedAtMs: deps.now() });
   const startedAt = new Date(deps.wallClock());
   let metering: Metering | undefined;
+  const leave = deps.clock.enter();
   try {
-    for await (const text of deps.responder.respond(record, prompt, context.signal)) {
+    const texts = deps.responder.respond(record, prompt, context.signal);
+    for await (const text of joined(texts, () => deps.clock.wait())) {
       for (const piece of pieces(text)) yield { event: { case: "delta", value: { text: piece } } };
       failpoint("llm.token");
     }
@@ -63,6 +68,7 @@ export async function* handleGenerate(
     const end = { status: STATUS[outcome], model, tokensIn, tokensOut, tokensEstimated: estimated, attempts };
     yield { event: { case: "end", value: end } };
   } finally {
+    leave();
     metering ??= meter(record, prompt);
     const provider = record.provider || "none";
     deps.tokens.inc({ provider, direction: "in" }, metering.tokensIn);

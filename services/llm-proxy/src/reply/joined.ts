@@ -1,0 +1,55 @@
+/** So much may wait for its reader; then nothing more is read of the provider. */
+const MAX_WAITING_CHARACTERS = 16 * 1024;
+
+/**
+ * The texts of `source` in their order, those that come until `flush` resolves joined into one. The very first is passed on at once, and
+ * so is what is left at the end. Who stops reading early ends the source.
+ */
+export async function* joined(source: AsyncIterable<string>, flush: () => Promise<void>): AsyncGenerator<string> {
+  const texts = source[Symbol.asyncIterator]();
+  const over = Promise.withResolvers<void>();
+  let text = Promise.withResolvers<void>();
+  let room = Promise.withResolvers<void>();
+  let waiting = "";
+  let isOver = false;
+  let isLeft = false;
+
+  const gather = async () => {
+    try {
+      while (!isLeft) {
+        const next = await texts.next();
+        if (next.done) break;
+        waiting += next.value;
+        text.resolve();
+        if (waiting.length >= MAX_WAITING_CHARACTERS && !isLeft) await room.promise;
+      }
+    } finally {
+      isOver = true;
+      text.resolve();
+      over.resolve();
+    }
+  };
+
+  const gathering = gather();
+  // It is awaited below; until then a failure is nobody's fault.
+  gathering.catch(() => undefined);
+  try {
+    await text.promise;
+    do {
+      const ready = waiting;
+      waiting = "";
+      if (!isOver) text = Promise.withResolvers();
+      room.resolve();
+      room = Promise.withResolvers();
+      if (ready !== "") yield ready;
+      await text.promise;
+      if (!isOver) await Promise.race([flush(), over.promise]);
+    } while (!isOver || waiting !== "");
+    await gathering;
+  } finally {
+    isLeft = true;
+    room.resolve();
+    if (!isOver) await texts.return?.();
+    await gathering.catch(() => undefined);
+  }
+}

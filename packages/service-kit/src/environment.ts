@@ -1,3 +1,5 @@
+import { EgressPolicy } from "./egress/policy.ts";
+
 /** Raised once with everything that is wrong with the environment, so that it is mended in one go. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
@@ -73,6 +75,16 @@ export class Environment {
   /** Words separated by commas or blanks. */
   list(name: string): string[] {
     return (this.optional(name) ?? "").split(/[\s,]+/).filter((word) => word !== "");
+  }
+
+  /** EGRESS_ALLOW: the networks that URLs of visitors' and owners' making may lead to, beside the public ones. */
+  egressPolicy(): EgressPolicy {
+    try {
+      return new EgressPolicy(this.list("EGRESS_ALLOW"));
+    } catch (error) {
+      this.#problems.push(`EGRESS_ALLOW: ${error instanceof Error ? error.message : error}`);
+      return new EgressPolicy();
+    }
   }
 
   /** Adds a problem found by a rule of the service's own. */

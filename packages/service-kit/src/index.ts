@@ -7,6 +7,15 @@ export {
   sqlState,
   transaction,
 } from "./database.ts";
+export { type GuardedAgentOptions, guardedAgent, type Resolve } from "./egress/agent.ts";
+export { EgressError, type EgressErrorCode } from "./egress/error.ts";
+export {
+  type GuardedFetchOptions,
+  type GuardedResponse,
+  guardedFetch,
+  type ResponseHead,
+} from "./egress/guarded-fetch.ts";
+export { EgressPolicy } from "./egress/policy.ts";
 export { ConfigError, Environment } from "./environment.ts";
 export { type ErrorKind, invalid, notFound, ServiceError } from "./errors.ts";
 export { failpoint } from "./failpoint.ts";

@@ -32,8 +32,8 @@ export function createSseSink(raw: ServerResponse, options: SseOptions): TurnSin
 
   return {
     meta(meta) {
+      // The headers leave with the first event, in one packet.
       raw.writeHead(200, { ...options.open(), ...STREAM_HEADERS });
-      raw.flushHeaders();
       raw.socket?.setNoDelay(true);
       heartbeat = setInterval(() => raw.writableNeedDrain || raw.write(": still here\n\n"), options.heartbeatMs);
       raw.once("close", () => clearInterval(heartbeat));

@@ -7,7 +7,6 @@ import { median } from "../support/statistics.ts";
 import type { Row } from "./row.ts";
 
 const TOKENS = 60;
-const MODEL = `tokens-${TOKENS}-every-1000`;
 const STREAMS = 5_000;
 const GOAL_KB = 40;
 
@@ -17,16 +16,17 @@ export const held: Row = {
   about: `${STREAMS} streams at once, a token a second each, by one edge and one llm-proxy`,
   async run({ rounds, scale }, progress) {
     const streams = Math.ceil(STREAMS * scale);
+    const tokens = Math.max(5, Math.ceil(TOKENS * scale));
     const kilobytes: number[] = [];
     let lost = 0;
     for (let round = 1; round <= rounds; round++) {
-      const one = await holdOnce(streams);
+      const one = await holdOnce(streams, tokens);
       kilobytes.push(one.kilobytesPerStream);
       lost += one.lost;
       progress(`round ${round}: ${one.lost} tokens lost, ${one.kilobytesPerStream.toFixed(1)} KB a stream`);
     }
     const value = median(kilobytes);
-    const detail = `${streams} streams of ${TOKENS} tokens; resident memory at its highest, less what it was with none`;
+    const detail = `${streams} streams of ${tokens} tokens; resident memory at its highest, less what it was with none`;
     return [
       { what: "tokens lost", value: lost, unit: "", goal: "0", met: lost === 0, detail },
       {
@@ -42,8 +42,8 @@ export const held: Row = {
 };
 
 /** On processes of its own each time: what a process has taken once stays with it. */
-async function holdOnce(streams: number): Promise<{ lost: number; kilobytesPerStream: number }> {
-  const stage = await setStage(MODEL, {
+async function holdOnce(streams: number, tokens: number): Promise<{ lost: number; kilobytesPerStream: number }> {
+  const stage = await setStage(`tokens-${tokens}-every-1000`, {
     env: { edge: { MAX_STREAMS: String(streams * 2) } },
     llmConfig: (providerUrl) => ({
       providers: {
@@ -70,10 +70,10 @@ async function holdOnce(streams: number): Promise<{ lost: number; kilobytesPerSt
     })().catch((error: unknown) => {
       if (!watching.signal.aborted) throw error;
     });
-    const { tokens } = await load.go();
+    const result = await load.go();
     watching.abort();
     await watch;
-    return { lost: streams * TOKENS - tokens, kilobytesPerStream: (peak - before) / 1024 / streams };
+    return { lost: streams * tokens - result.tokens, kilobytesPerStream: (peak - before) / 1024 / streams };
   } finally {
     await stage.stop();
   }

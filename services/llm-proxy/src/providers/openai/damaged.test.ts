@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { damagedKey, isDamaged } from "./damaged.ts";
 
-test.each(["contens", "xontent", "co\tent", "conte\t"])("%j is content, damaged", (key) => {
+test.each(["contens", "xontent", "co\tent", "conte\t", "cont: t", "XXntent"])("%j is content, damaged", (key) => {
   expect(damagedKey({ role: "assistant", [key]: "x" }, "content")).toBe(key);
 });
 

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ReceivedRequest } from "@parley/testing";
 import { readSse } from "@parley/testing";
 import { beforeAll, expect, test } from "vitest";
 import { query, readBalance } from "../../support/books.ts";
@@ -9,6 +8,7 @@ import { pool } from "../../support/pool.ts";
 import { createTenant } from "../../support/system.ts";
 import { newAddress } from "../../support/visitors.ts";
 import type { RedisStage } from "../redis-stage.ts";
+import { lastMessage } from "../scripted-faults.ts";
 
 const VISITORS = figure(100, 1_000);
 
@@ -37,11 +37,11 @@ export function leavingSuite(shared: () => RedisStage): void {
     }
     await pool(VISITORS, 20, visitAndLeave);
 
-    const calls = () => system.provider.requests.filter((request) => leftAt.has(lastMessage(request)));
+    const calls = () => system.provider.requests.filter((request) => leftAt.has(lastMessage(request.body)));
     await expect
       .poll(() => calls().filter(({ closedByClientAt }) => closedByClientAt).length, { timeout: 5_000 })
       .toBe(VISITORS);
-    const delays = calls().map((call) => (call.closedByClientAt ?? 0) - (leftAt.get(lastMessage(call)) ?? 0));
+    const delays = calls().map((call) => (call.closedByClientAt ?? 0) - (leftAt.get(lastMessage(call.body)) ?? 0));
     expect(Math.max(...delays)).toBeLessThanOrEqual(1_000);
 
     await expect
@@ -72,9 +72,4 @@ export function leavingSuite(shared: () => RedisStage): void {
       .poll(() => readBalance(system.database), { timeout: 20_000 })
       .toMatchObject({ held: 0, outbox: 0, unbalanced: 0, streaming: 0 });
   });
-}
-
-function lastMessage({ body }: ReceivedRequest): string {
-  const { messages = [] } = body as { messages?: { content: string }[] };
-  return messages.at(-1)?.content ?? "";
 }

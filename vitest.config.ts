@@ -43,7 +43,7 @@ export default defineConfig({
           name: "system",
           sequence: { groupOrder: 2 },
           include: ["tests/**/*.test.ts"],
-          exclude: ["**/*.{browser,images}.test.ts", "**/node_modules/**"],
+          exclude: ["**/*.{browser,images,pictures}.test.ts", "**/node_modules/**"],
           globalSetup: ["packages/testing/src/global-setup.ts"],
           setupFiles: ["packages/testing/src/vitest-setup.ts"],
           fileParallelism: false,

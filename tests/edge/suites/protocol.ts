@@ -3,12 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
 import { postChat } from "../../support/chat.ts";
 import { dial } from "../../support/raw-http.ts";
-import type { RedisStage } from "../redis-stage.ts";
+import type { EdgeStage } from "../edge-stage.ts";
 
 const MIB = 1024 * 1024;
 
-export function protocolSuite(shared: () => RedisStage): void {
-  let stage: RedisStage;
+export function protocolSuite(shared: () => EdgeStage): void {
+  let stage: EdgeStage;
   let port: number;
   beforeAll(() => {
     stage = shared();

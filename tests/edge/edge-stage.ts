@@ -4,14 +4,14 @@ import { TRUST_THE_TESTS } from "../support/visitors.ts";
 import { scriptedFaults } from "./scripted-faults.ts";
 
 /** Three edges on one Redis, which trust the tests as their proxy, and a tenant whose model answers at once. */
-export type RedisStage = {
+export type EdgeStage = {
   system: System;
   tenant: Tenant;
   redis: { pause(): void; resume(): void; kill(): Promise<void>; restart(): Promise<void> };
   stop(): Promise<void>;
 };
 
-export async function startRedisStage(): Promise<RedisStage> {
+export async function startEdgeStage(): Promise<EdgeStage> {
   let server: TestRedis = await startRedis();
   const { url } = server;
   const system = await startSystem({

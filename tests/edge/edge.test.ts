@@ -17,7 +17,7 @@ import { beginSlowReaders, type SlowReaders, slowReadersSuite } from "./suites/s
 
 // One system for all that visitors, providers, networks and rollouts can do to it. Each suite has tenants and client addresses of its
 // own; what takes long by its nature begins first, on edges and replicas of its own, and is looked at last.
-describeWith("redis-server", "three edges on one Redis", () => {
+describe("the edge", () => {
   let stage: EdgeStage;
   let frozen: FrozenPeers;
   let slowReaders: Promise<SlowReaders>;
@@ -47,7 +47,7 @@ describeWith("redis-server", "three edges on one Redis", () => {
   describe("slow readers", () => slowReadersSuite(() => slowReaders));
   // From here on what is measured has the machine to itself.
   describe("visitors who leave", () => leavingSuite(shared));
-  describe("rate limits", () => limitsSuite(shared));
+  describeWith("redis-server", "rate limits on one Redis", () => limitsSuite(shared));
   describe("any input", () => inputSuite(shared));
 
   test("after all of it nothing is held, and the books balance", async () => {

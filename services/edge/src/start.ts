@@ -56,6 +56,12 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     monotonicMs,
   );
   const closer = createTurnCloser(conversation, log);
+  const refusals = new Counter({
+    name: "parley_requests_refused_total",
+    help: "Requests answered with an error before any stream, by its code.",
+    labelNames: ["code"],
+    registers: [registry],
+  });
   const stopping = () => lifecycle.isClosing;
   const ready = () => lease.held() && !stopping();
 
@@ -70,6 +76,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       monotonicMs,
       ready,
       stopping,
+      onRefusal: (code) => refusals.inc({ code }),
     },
     { trustedProxies: config.trustedProxies, widgetDir: config.widgetDir },
     log,

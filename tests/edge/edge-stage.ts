@@ -28,7 +28,8 @@ export async function startEdgeStage(): Promise<EdgeStage> {
     llmConfig: (base_url) => ({
       default_model: "openai:default",
       providers: {
-        openai: { base_url, api_key_env: "OPENAI_API_KEY" },
+        // More calls at once than readers that read nothing.
+        openai: { base_url, api_key_env: "OPENAI_API_KEY", concurrency: { max_active: 1_000 } },
         hasty: {
           base_url,
           api_key_env: "OPENAI_API_KEY",

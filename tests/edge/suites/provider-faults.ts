@@ -4,8 +4,8 @@ import { figure } from "../../support/full.ts";
 import { pool } from "../../support/pool.ts";
 import { createTenant, type Tenant } from "../../support/system.ts";
 import { newAddress } from "../../support/visitors.ts";
+import type { EdgeStage } from "../edge-stage.ts";
 import { expectNoOtherText, expectOneEnd } from "../one-end.ts";
-import type { RedisStage } from "../redis-stage.ts";
 import { BOUNDARIES, type Damage, EVENT_ENDS, GARBAGE_KINDS, isText, WHOLE_TEXT } from "../scripted-faults.ts";
 
 /** What the scripted provider says unless it is told otherwise. */
@@ -15,8 +15,8 @@ const DEFAULT_TOKENS = 10;
 const DAMAGE = ["X", ":", "\n", "\r", "\0", "{", '"', "\n\n", "XX", ": ", "\\", "}"];
 const RANDOM_DAMAGES = figure(60, 2_000);
 
-export function providerFaultsSuite(shared: () => RedisStage): void {
-  let stage: RedisStage;
+export function providerFaultsSuite(shared: () => EdgeStage): void {
+  let stage: EdgeStage;
   let tenant: Tenant;
   beforeAll(async () => {
     stage = shared();

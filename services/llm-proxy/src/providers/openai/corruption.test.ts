@@ -82,7 +82,7 @@ describe("a byte turned over anywhere", () => {
   });
 
   // A byte of the text itself is the provider's word: nothing but the connection's TLS vouches for it.
-  test.each([1_000_000, 16])("is an error, or changes nothing, in reads of %i bytes", (bytesPerRead) => {
+  test.each([1_000_000, 16])("is an error, or changes nothing, in reads of %i bytes", { timeout: 60_000 }, (bytesPerRead) => {
     let errors = 0;
     for (let at = 0; at < WIRE.length; at++) {
       for (const byte of BYTES) {

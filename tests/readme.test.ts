@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { RunningProcess } from "@parley/testing";
@@ -68,6 +68,16 @@ describe("the README's commands, run one after the other as they stand", () => {
     expect(output).toMatch(/svc_pk_\w{32}/);
     expect(output).toContain("*.shop.example");
   }, 180_000);
+});
+
+it("the README's pictures are there, are told in words, and load fast", async () => {
+  const pictures = [...readme.matchAll(/!\[([^\]]*)\]\(([^)]+\.png)\)|<img src="([^"]+)"[^>]* alt="([^"]*)"/g)];
+  expect(pictures.length).toBeGreaterThanOrEqual(7);
+  for (const [, alt, path, imagePath, imageAlt] of pictures) {
+    const file = path ?? imagePath ?? "";
+    expect((alt ?? imageAlt)?.length, file).toBeGreaterThan(20);
+    expect((await stat(join(root, file))).size, file).toBeLessThanOrEqual(1024 * 1024);
+  }
 });
 
 it("the test command of the README is the one that .ci/run looks for", async () => {

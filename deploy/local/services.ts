@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { NODE_FLAGS } from "@parley/cli";
+import { STOP_WITHIN_MS } from "@parley/service-kit/lifecycle";
 import type { Config } from "./config.ts";
 import { urlAs } from "./database.ts";
 import { StartError, systemCode } from "./errors.ts";
@@ -23,8 +24,8 @@ export type Parts = {
   widgetDir: string;
 };
 
-/** Time past its own draining that a service is given to end. */
-const STOP_GRACE_MS = 5_000;
+/** Past the moment at which a service has ended by itself. */
+const SLACK_MS = 2_000;
 
 /** How each service is started: its own environment, and of what is secret only what it needs. */
 export async function serviceSpecs(parts: Parts): Promise<Record<ServiceName, ProcessSpec>> {
@@ -43,7 +44,7 @@ export async function serviceSpecs(parts: Parts): Promise<Record<ServiceName, Pr
     },
     readyUrl: `http://${LOOPBACK}:${opsPort}/healthz/ready`,
     logPath: join(config.dataDir, "logs", `${name}.log`),
-    stopTimeoutMs: config.drainMs + STOP_GRACE_MS,
+    stopTimeoutMs: config.drainMs + STOP_WITHIN_MS + SLACK_MS,
   });
   const targets = {
     CONVERSATION_TARGET: `${LOOPBACK}:${ports.conversation}`,

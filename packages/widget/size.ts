@@ -4,7 +4,11 @@ import { join } from "node:path";
 import { buildWidget } from "./build.ts";
 import type { Manifest } from "./src/assets.ts";
 
-const KIB = 1024;
+// The promise is 4 KB and 15 KB; a KB of 1,000 bytes keeps it however it is read.
+const KB = 1000;
+
+/** The most the widget may weigh, in bytes after gzip. */
+export const LIMITS = { launcher: 4 * KB, total: 15 * KB };
 
 /** Bytes after gzip: what a page loads before the visitor opens the widget, and with everything, the largest language too. */
 export function measure(manifest: Manifest): { launcher: number; total: number } {
@@ -19,8 +23,8 @@ if (import.meta.main) {
   const { launcher, total } = measure(await buildWidget(directory));
   await rm(directory, { recursive: true });
   for (const [name, bytes, limit] of [
-    ["launcher", launcher, 4 * KIB],
-    ["total", total, 15 * KIB],
+    ["launcher", launcher, LIMITS.launcher],
+    ["total", total, LIMITS.total],
   ] as const) {
     const fits = bytes <= limit;
     console.log(`${name.padEnd(9)}${bytes} of ${limit} bytes gzip${fits ? "" : ": too heavy"}`);

@@ -17,11 +17,8 @@ describeInBrowser("isolation", (stage) => {
     const look = async (head: string) => {
       const widget = await stage.visitAndOpen({ head, attributes: { "data-lang": "en" }, body: "<h1>x</h1>" });
       await widget.askAndWait("quick");
-      return widget.host.evaluate(async (host) => {
-        // Where things are once they have stopped moving; what blinks for ever is left alone.
-        const moving =
-          host.shadowRoot?.getAnimations().filter((each) => each.effect?.getTiming().iterations === 1) ?? [];
-        await Promise.all(moving.map((each) => each.finished));
+      await widget.settled();
+      return widget.host.evaluate((host) => {
         const parts = [".launcher", ".panel", "h2", ".bubble", "textarea", ".send", ".avatar", ".thumb"];
         return parts.map((part) => {
           const element = host.shadowRoot?.querySelector(part) as HTMLElement;

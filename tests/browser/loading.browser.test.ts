@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Manifest } from "@parley/widget";
 import { expect, it } from "vitest";
 import { describeInBrowser, eventually } from "./stage.ts";
+import { recordViolations } from "./violations.ts";
 import type { WidgetPage } from "./widget-page.ts";
 
 describeInBrowser("loading", (stage) => {
@@ -40,14 +41,7 @@ describeInBrowser("loading", (stage) => {
       headers: { "Content-Security-Policy": policy },
       attributes: { "data-lang": "de" },
       body: `<h1>A strict page</h1>`,
-      prepare: async (page) => {
-        await page.exposeFunction("violated", (directive: string) => violations.push(directive));
-        await page.addInitScript(() => {
-          document.addEventListener("securitypolicyviolation", ({ violatedDirective }) => {
-            (window as unknown as { violated(directive: string): void }).violated(violatedDirective);
-          });
-        });
-      },
+      prepare: (page) => recordViolations(page, violations),
     });
     await widget.open();
     await widget.askAndWait("markdown");
@@ -81,6 +75,7 @@ describeInBrowser("loading", (stage) => {
     await widget.page.context().setOffline(true);
     await widget.launcher.click();
     await eventually(() => widget.host.getByRole("alert").innerText()).toBe("Veuillez réessayer.");
+    expect(await widget.violations()).toEqual([]);
     await widget.page.context().setOffline(false);
     await widget.open();
     expect(await widget.host.getByRole("alert").count()).toBe(0);

@@ -1,4 +1,5 @@
 import type { ReceivedRequest, Reply } from "@parley/testing";
+import { ANSWERS, SLOWNESS } from "./pictures/answers.ts";
 
 /** What Markdown answers hold. */
 export const MARKDOWN = `Yes, with **two** limits and one *exception*:
@@ -18,16 +19,30 @@ More in [the returns page](https://shop.example/returns) or at https://shop.exam
 
 <img src=x onerror="document.title='broken'"> [not a link](javascript:alert(1))`;
 
+/** The same in a language that is written from right to left. */
+export const ARABIC = `نعم، بشرطين **اثنين**:
+
+1. أن يكون غير مستعمل، خلال \`30\` يومًا
+2. أن يكون في علبته
+
+المزيد في [صفحة الإرجاع](https://shop.example/returns).`;
+
 const words = (count: number) => Array.from({ length: count }, (_, at) => `word${at + 1} `);
 
 /** What the provider answers: the visitor's first word decides, and a number after it how much. */
 export function replyTo({ body }: ReceivedRequest): Reply {
   const { messages } = body as { messages: readonly { content: string }[] };
   const message = messages.at(-1)?.content ?? "";
+  const prepared = ANSWERS[message];
+  if (prepared) {
+    return { tokens: prepared.match(/\S+\s*/g) ?? [], firstTokenMs: 700 * SLOWNESS, everyMs: 45 * SLOWNESS };
+  }
   const [first = "", count = ""] = message.toLowerCase().split(/[:\s]+/);
   switch (first) {
     case "markdown":
       return { tokens: MARKDOWN.match(/.{1,7}/gs) ?? [], everyMs: 2 };
+    case "عربي":
+      return { tokens: ARABIC.match(/.{1,7}/gs) ?? [], everyMs: 2 };
     case "slow":
       return { tokens: words(Number(count) || 200), everyMs: 40 };
     case "late":

@@ -14,6 +14,10 @@ export interface Visit {
   readonly publicKey?: string;
   /** Attributes of the html element; `lang="en"` when not given. */
   readonly htmlAttributes?: string;
+  /** False for a page that starts the widget by itself, in another way than the one line. */
+  readonly isEmbedded?: boolean;
+  /** The whole page, instead of all that makes one. */
+  readonly html?: string;
   /** What the page holds in its head and its main part. */
   readonly head?: string;
   readonly body?: string;
@@ -81,11 +85,12 @@ export class Stage {
     const page = await context.newPage();
     const widget = new WidgetPage(page, this.service.url);
     await visit.prepare?.(page);
+    const embed = visit.isEmbedded === false ? "" : this.embed(visit.attributes, visit.publicKey);
     const html = `<!doctype html><html ${visit.htmlAttributes ?? 'lang="en"'}><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>A customer's page</title>
-<link rel="icon" href="data:,">${visit.head ?? ""}${this.embed(visit.attributes, visit.publicKey)}</head>
+<link rel="icon" href="data:,">${visit.head ?? ""}${embed}</head>
 <body><main>${visit.body ?? '<h1>A shop</h1><p>With <a href="#terms">terms</a>.</p>'}</main></body></html>`;
-    await page.goto(this.site.page(`/page-${++this.#pages}`, html, visit.headers));
+    await page.goto(this.site.page(`/page-${++this.#pages}`, visit.html ?? html, visit.headers));
     return widget;
   }
 

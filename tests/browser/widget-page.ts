@@ -128,9 +128,22 @@ export class WidgetPage {
     return this.answerChat({ body }, times);
   }
 
-  /** What axe finds on the whole page, shadow roots too, as `rule: element`. */
+  /** Waits until everything is where it stays; what moves for ever, such as the dots, is not waited for. */
+  async settled(): Promise<void> {
+    await this.page.evaluate(async () => {
+      const roots = [document, document.querySelector("parley-widget")?.shadowRoot];
+      const moving = roots.flatMap((root) => root?.getAnimations() ?? []);
+      const ending = moving.filter(({ effect }) => effect?.getTiming().iterations !== Number.POSITIVE_INFINITY);
+      await Promise.allSettled(ending.map(({ finished }) => finished));
+    });
+  }
+
+  /** What axe finds on the whole page, shadow roots too, as `rule: element`; once nothing fades or moves any more. */
   async violations(): Promise<string[]> {
-    await this.page.evaluate(axe.source);
+    await this.settled();
+    if (!(await this.page.evaluate(() => "axe" in window))) {
+      await this.page.evaluate(axe.source);
+    }
     const found = await this.page.evaluate(async () => {
       const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, {
         runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],

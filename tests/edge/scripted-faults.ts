@@ -11,6 +11,18 @@ const EVENTS = [
 ].map((chunk) => `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", ...chunk })}\n\n`);
 const WIRE = [...EVENTS, "data: [DONE]\n\n"];
 
+/** Where in the reply's bytes each event ends. */
+export const EVENT_ENDS = WIRE.map((_, index) => WIRE.slice(0, index + 1).join("").length);
+/** Where the text itself stands: a byte of it is the provider's word. */
+const TEXT_RANGES = TOKENS.map((token, index) => {
+  const start = WIRE.slice(0, index).join("").length + (WIRE[index] ?? "").indexOf(`"${token}"`) + 1;
+  return [start, start + token.length] as const;
+});
+export const isText = (at: number) => TEXT_RANGES.some(([start, end]) => at >= start && at < end);
+
+/** What the model `damaged` puts over its reply: these characters at this byte. Sent as the visitor's message. */
+export type Damage = { at: number; characters: string };
+
 /** Between how many events of a reply something can go wrong. */
 export const BOUNDARIES = WIRE.length;
 
@@ -18,6 +30,7 @@ export const BOUNDARIES = WIRE.length;
 export const FLOOD_TOKENS = 1_300;
 export const FLOOD_TOKEN_CHARACTERS = 3_000;
 
+/** What is said in place of a whole event. */
 const GARBAGE = [
   "data: {broken\n\n",
   "data: \u0000\u0001\u0002\n\n",
@@ -27,13 +40,19 @@ const GARBAGE = [
 
 /**
  * Models beyond those of the scripted provider: `corrupt-N-G` says garbage number G in place of its Nth event, `flood` writes as
- * fast as it is read, `parrot-error` repeats the visitor's words in an error.
+ * fast as it is read, `damaged` does as it is told, `parrot-error` repeats the visitor's words in an error.
  */
 export function scriptedFaults({ model, body }: ReceivedRequest): Reply | undefined {
   const [, at, garbage] = /^corrupt-(\d+)-(\d+)$/.exec(model) ?? [];
   if (at !== undefined) {
     const wire = WIRE.with(Number(at), GARBAGE[Number(garbage)] ?? "");
     return { headers: { "content-type": "text/event-stream" }, body: wire.join("") };
+  }
+  if (model === "damaged") {
+    const { at, characters } = JSON.parse(lastMessage(body)) as Damage;
+    const wire = WIRE.join("");
+    const damaged = wire.slice(0, at) + characters + wire.slice(at + characters.length);
+    return { headers: { "content-type": "text/event-stream" }, body: damaged };
   }
   if (model === "flood")
     return { tokens: Array.from({ length: FLOOD_TOKENS }, () => "\u0001".repeat(FLOOD_TOKEN_CHARACTERS)) };
@@ -43,3 +62,9 @@ export function scriptedFaults({ model, body }: ReceivedRequest): Reply | undefi
 }
 
 export const GARBAGE_KINDS = GARBAGE.length;
+
+/** What the visitor said. */
+export function lastMessage(body: unknown): string {
+  const { messages = [] } = body as { messages?: { content: string }[] };
+  return messages.at(-1)?.content ?? "";
+}

@@ -6,7 +6,7 @@ import { postChat } from "./chat.ts";
 import { metric, residentBytes } from "./metrics.ts";
 import type { ServiceProcess } from "./processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system.ts";
-import { countEnds, newAddress, type Seen, TRUST_THE_TESTS, visit } from "./visitors.ts";
+import { countEnds, newAddress, TRUST_THE_TESTS, visit } from "./visitors.ts";
 
 export type SoakOptions = { minutes: number; visitors: number; progress: (line: string) => void };
 
@@ -22,10 +22,12 @@ export type SoakResult = {
   /** Streams that the edges still count when everyone is gone. */
   open: number;
   balance: Balance;
-  /** MiB an hour by which each service's resident memory grows, after the first third of the time. */
-  slopes: Record<string, number>;
+  /** Each service's resident memory: [milliseconds since the start, bytes]. */
+  memory: Record<string, [number, number][]>;
 };
 
+/** So small that it is full, and collected, long before warm-up ends: what grows afterwards is a leak, not a heap that has room. */
+const SMALL_HEAP = "--max-semi-space-size=4 --max-old-space-size=112";
 const HANG_MS = 120_000;
 const SAMPLE_MS = 2_000;
 const MIB = 1024 * 1024;
@@ -36,13 +38,13 @@ const MIB = 1024 * 1024;
  */
 export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const [postgres, redis] = await Promise.all([startTestPostgres(), startRedis()]);
-  const quiet = { LOG_LEVEL: "silent" };
+  const common = { LOG_LEVEL: "silent", NODE_OPTIONS: SMALL_HEAP };
   const system = await startSystem({
     redisUrl: redis.url,
     databaseServerUrl: postgres.url,
     // Two, so that the breaker of the one that fails keeps nobody from the other.
     llmConfig: (base_url) => ({ default_model: "good:default", providers: { good: { base_url }, bad: { base_url } } }),
-    env: { edge: { ...TRUST_THE_TESTS, ...quiet }, conversation: quiet, quota: quiet, "llm-proxy": quiet },
+    env: { edge: { ...TRUST_THE_TESTS, ...common }, conversation: common, quota: common, "llm-proxy": common },
   });
   const wires = await Promise.all(
     [system.conversation, system.quota, system.llm].map(({ port }) => startTcpProxy({ targetPort: port })),
@@ -76,7 +78,10 @@ async function soak(system: System, scene: Scene, options: SoakOptions): Promise
   const isOver = () => performance.now() - startedAt > totalMs;
   const services: ServiceProcess[] = [...system.edges, system.conversation, system.quota, system.llm];
   const samples = services.map((): [number, number][] => []);
-  const seen: Seen[] = [];
+  // Counted at once and then forgotten, so that half an hour of it does not fill the test's own memory.
+  const ends: Record<string, number> = {};
+  let visits = 0;
+  let unended = 0;
   let left = 0;
   let hangs = 0;
 
@@ -95,9 +100,14 @@ async function soak(system: System, scene: Scene, options: SoakOptions): Promise
 
   async function stay(url: string, tenant: Tenant, turn: number): Promise<void> {
     // Now and then a stranger's key, and a body that is none.
+    // Every other visitor has the widget loaded first.
+    if (turn % 2 === 0) await loadWidget(url, tenant);
     const fields = turn % 11 === 0 ? { public_key: randomUUID() } : turn % 13 === 0 ? { message: 1 } : {};
     const each = await visit(url, tenant, fields);
-    seen.push(each.kind === "stream" ? { ...each, result: { ...each.result, events: [] } } : each);
+    const hasEnd = each.kind === "plain" || (each.kind === "stream" && each.result.done !== undefined);
+    if (!hasEnd) unended++;
+    for (const [end, count] of Object.entries(countEnds([each]))) ends[end] = (ends[end] ?? 0) + count;
+    visits++;
   }
 
   async function trouble(): Promise<void> {
@@ -125,28 +135,29 @@ async function soak(system: System, scene: Scene, options: SoakOptions): Promise
       // The scripted provider keeps what it was asked; here nobody looks at it.
       system.provider.requests.length = 0;
       if (look % 30 === 0)
-        options.progress(`${seen.length} visits; MiB: ${resident.map((bytes) => Math.round(bytes / MIB)).join(" ")}`);
+        options.progress(`${visits} visits; MiB: ${resident.map((bytes) => Math.round(bytes / MIB)).join(" ")}`);
     }
   }
 
   await Promise.all([trouble(), watch(), ...Array.from({ length: options.visitors }, (_, number) => visitor(number))]);
-  options.progress(`${seen.length} visits; now everything is left in peace`);
+  options.progress(`${visits} visits; now everything is left in peace`);
   const balance = await settled(system);
   const open = await Promise.all(system.edges.map((edge) => metric(edge, "parley_streams_open")));
   return {
-    ends: countEnds(seen),
+    ends,
     left,
     hangs,
-    unended: seen.filter((each) => each.kind === "broken" || (each.kind === "stream" && !each.result.done)).length,
+    unended,
     open: open.reduce((sum, each) => sum + each, 0),
     balance,
-    slopes: Object.fromEntries(
-      services.map(({ name }, index) => [
-        `${name} ${index}`,
-        slope((samples[index] ?? []).filter(([at]) => at > totalMs / 3)),
-      ]),
-    ),
+    memory: Object.fromEntries(services.map(({ name }, index) => [`${name} ${index}`, samples[index] ?? []])),
   };
+}
+
+/** What a page does before its visitor says anything. */
+async function loadWidget(url: string, { publicKey, origin }: Tenant): Promise<void> {
+  const response = await fetch(`${url}/api/widget/config/?public_key=${publicKey}`, { headers: { origin } });
+  await response.text();
 }
 
 /** Reads a few tokens and goes. */
@@ -170,13 +181,4 @@ async function settled(system: System): Promise<Balance> {
     if (isSettled || performance.now() > until) return balance;
     await sleep(500);
   }
-}
-
-/** The least squares' line through [ms, bytes], in MiB an hour. */
-function slope(points: [number, number][]): number {
-  const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-  const [meanX, meanY] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))];
-  const covariance = mean(points.map(([x, y]) => (x - meanX) * (y - meanY)));
-  const variance = mean(points.map(([x]) => (x - meanX) ** 2));
-  return Math.round(((covariance / variance) * 3_600_000) / MIB);
 }

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { freePort } from "@parley/testing";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
-import Provider, { type Configuration } from "oidc-provider";
+import Provider, { type Adapter, type Configuration } from "oidc-provider";
 
 export type Sso = {
   issuer: string;
@@ -18,6 +18,18 @@ const AUDIENCE = "https://parley.test/api";
 const SECRET = "secret-of-the-test-client";
 const KEY_ID = "sso-1";
 const USERS = ["owner", "second-owner", "operator"];
+const TOKEN_TTL_S = 3_600;
+
+/** Keeps nothing, because nothing has to be kept: access tokens are JWTs, and the clients stand in the configuration. */
+const keepsNothing = (): Adapter => ({
+  upsert: async () => undefined,
+  find: async () => undefined,
+  findByUserCode: async () => undefined,
+  findByUid: async () => undefined,
+  consume: async () => undefined,
+  destroy: async () => undefined,
+  revokeByGrantId: async () => undefined,
+});
 
 /** A real OAuth 2.0 identity provider on loopback that issues JWT access tokens with a workspace claim. */
 export async function startSso(): Promise<Sso> {
@@ -25,6 +37,8 @@ export async function startSso(): Promise<Sso> {
   const issuer = `http://127.0.0.1:${port}`;
   const { privateKey } = await generateKeyPair("RS256", { extractable: true });
   const provider = new Provider(issuer, {
+    adapter: keepsNothing,
+    ttl: { ClientCredentials: TOKEN_TTL_S },
     jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: KEY_ID, alg: "RS256", use: "sig" }] },
     clients: USERS.map((user) => ({
       client_id: user,
@@ -41,7 +55,7 @@ export async function startSso(): Promise<Sso> {
         getResourceServerInfo: () => ({
           scope: "",
           audience: AUDIENCE,
-          accessTokenTTL: 3_600,
+          accessTokenTTL: TOKEN_TTL_S,
           accessTokenFormat: "jwt",
         }),
       },

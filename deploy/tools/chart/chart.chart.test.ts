@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { STOP_WITHIN_MS } from "@parley/service-kit/lifecycle";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
@@ -65,13 +66,14 @@ describe.each(names)("the chart with %s values", (name) => {
     expect(podSecurityProblems(rendered.manifests)).toEqual([]);
   });
 
-  it("gives every pod longer to stop than its preStop and its drain take", () => {
+  it("gives every pod longer to stop than its preStop, its drain and its end take", () => {
     for (const { manifest, pod } of workloads(rendered.manifests)) {
       const [container] = pod.containers;
-      const drainMs = Number(container?.env?.find((entry) => entry.name === "DRAIN_MS")?.value ?? 0);
+      const drain = container?.env?.find((entry) => entry.name === "DRAIN_MS")?.value;
+      const stopMs = drain === undefined ? 0 : Number(drain) + STOP_WITHIN_MS;
       const { preStop } = (container?.lifecycle ?? {}) as { preStop?: { sleep: { seconds: number } } };
       const graceSeconds = pod.terminationGracePeriodSeconds ?? 30;
-      expect(graceSeconds, nameOf(manifest)).toBeGreaterThan((preStop?.sleep.seconds ?? 0) + drainMs / 1_000);
+      expect(graceSeconds, nameOf(manifest)).toBeGreaterThan((preStop?.sleep.seconds ?? 0) + stopMs / 1_000);
     }
   });
 });

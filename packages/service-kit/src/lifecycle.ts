@@ -1,12 +1,15 @@
 import type { Logger } from "./logger.ts";
 
+/** A service is gone at the latest this long after its drain, whatever does not close; who ends it by force waits for longer. */
+export const STOP_WITHIN_MS = 30_000;
+
 type Closer = { name: string; timeoutMs: number; close: () => Promise<void> | void };
 
 /** What is to be closed when the service stops: last in, first out, each within its own time. */
 export class Lifecycle {
   readonly #closers: Closer[] = [];
   readonly #log: Logger;
-  #closing: Promise<void> | undefined;
+  #closing: Promise<boolean> | undefined;
 
   constructor(log: Logger) {
     this.#log = log;
@@ -21,9 +24,18 @@ export class Lifecycle {
     this.#closers.push({ name, timeoutMs, close });
   }
 
-  /** Closes everything once; a closer that fails or takes too long is logged and passed over. */
-  close(): Promise<void> {
-    this.#closing ??= this.#closeAll();
+  /**
+   * Closes everything once; a closer that fails or takes too long is logged and passed over. Resolves with whether all of it was
+   * through within `timeoutMs`.
+   */
+  close(timeoutMs: number = STOP_WITHIN_MS): Promise<boolean> {
+    this.#closing ??= within(timeoutMs, this.#closeAll()).then(
+      () => true,
+      (error: unknown) => {
+        this.#log.error({ error }, "not everything was closed in time");
+        return false;
+      },
+    );
     return this.#closing;
   }
 

@@ -3,7 +3,13 @@ import pg from "pg";
 
 export type { Knex };
 
-export type Migration = { name: string; up: (knex: Knex) => Promise<void>; down: (knex: Knex) => Promise<void> };
+export type Migration = {
+  name: string;
+  up: (knex: Knex) => Promise<void>;
+  down: (knex: Knex) => Promise<void>;
+  /** A migration runs in a transaction unless it says otherwise; one that does must bear being cut short and run again. */
+  config?: { transaction: boolean };
+};
 
 export type MigrateOptions = {
   /** URL of a role that may create schemas and roles, or of the service's own role once both exist. */

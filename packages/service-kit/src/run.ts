@@ -1,14 +1,18 @@
 import { ConfigError } from "./environment.ts";
 import { armFailpoints } from "./failpoint.ts";
-import { Lifecycle } from "./lifecycle.ts";
+import { Lifecycle, STOP_WITHIN_MS } from "./lifecycle.ts";
 import { createLogger, type Logger, type LogLevel } from "./logger.ts";
 
-type Settings = { logLevel: LogLevel };
+type Settings = {
+  logLevel: LogLevel;
+  /** What its work in flight is given to end by itself. */
+  drainMs: number;
+};
 
 /**
  * Runs a service until it is told to stop: reads its configuration, starts it, and closes it on SIGTERM or SIGINT, or when
  * the process that started it with an IPC channel is gone. A second signal leaves at once.
- * Exits 0 after a clean stop, 1 when the service could not start.
+ * Exits 0 after a clean stop, 1 when the service could not start, or had not stopped `STOP_WITHIN_MS` after its drain.
  */
 export async function run<C extends Settings>(
   service: string,
@@ -22,7 +26,7 @@ export async function run<C extends Settings>(
     if (stopping) process.exit(1);
     stopping = true;
     log.info({ reason }, "stopping");
-    void lifecycle.close().then(() => process.exit(0));
+    void lifecycle.close(config.drainMs + STOP_WITHIN_MS).then((isClosed) => process.exit(isClosed ? 0 : 1));
   };
   let stopping = false;
   process.on("SIGTERM", () => stop("SIGTERM"));

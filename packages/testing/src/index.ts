@@ -13,9 +13,11 @@ export {
   findCommand,
   isMet,
   nginxCommand,
+  phpCommand,
   type Requirement,
   redisAvailable,
   reportMissing,
+  wordpressPath,
 } from "./requirements.ts";
 export { collectSse, type ReadSseOptions, readSse, type SseComment, type SseEvent } from "./sse.ts";
 export { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";

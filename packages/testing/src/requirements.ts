@@ -1,4 +1,4 @@
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
 /** What some suites need and a machine may lack. */
@@ -13,6 +13,8 @@ const requirements = {
   nginx: { isMet: () => nginxCommand() !== undefined, remedy: "install Debian's nginx" },
   /** A browser for the widget. */
   chromium: { isMet: () => chromiumCommand() !== undefined, remedy: "install Debian's chromium, or Google Chrome" },
+  /** What many of the sites run on that the widget stands on; its files are enough, its database is not asked. */
+  wordpress: { isMet: hasWordPress, remedy: "install Debian's php-cli and wordpress" },
 } as const;
 
 export function isMet(requirement: Requirement): boolean {
@@ -32,6 +34,18 @@ export function chromiumCommand(): string | undefined {
 /** The machine's own nginx, as an absolute path; it may lie where only administrators look. */
 export function nginxCommand(): string | undefined {
   return findCommand("nginx") ?? ["/usr/sbin/nginx"].find(isExecutable);
+}
+
+/** The machine's own PHP, as an absolute path. */
+export function phpCommand(): string | undefined {
+  return findCommand("php");
+}
+
+/** Where Debian has WordPress. */
+export const wordpressPath = "/usr/share/wordpress";
+
+function hasWordPress(): boolean {
+  return phpCommand() !== undefined && existsSync(join(wordpressPath, "wp-includes/script-loader.php"));
 }
 
 /** The first of the commands that is on the PATH, as an absolute path. */

@@ -3,6 +3,7 @@ import * as bots from "./0001_bots.ts";
 import * as knowledge from "./0002_knowledge.ts";
 import * as conversations from "./0003_conversations.ts";
 import * as settling from "./0004_settling.ts";
+import * as tools from "./0005_tools.ts";
 
 /** Every migration of the conversation schema, oldest first. */
-export const migrations: readonly Migration[] = [bots, knowledge, conversations, settling];
+export const migrations: readonly Migration[] = [bots, knowledge, conversations, settling, tools];

@@ -5,6 +5,7 @@ import { renewEdge } from "../src/store/edges.ts";
 import { insertKey } from "../src/store/keys.ts";
 import { putSource } from "../src/store/knowledge.ts";
 import { insertPattern } from "../src/store/moderation.ts";
+import { putTool } from "../src/store/tools.ts";
 import { createTestDatabase, ROLE, ROLE_PASSWORD, type TestDatabase } from "../src/testing/database.ts";
 import { createBot, newTurn, runTurn } from "../src/testing/turns.ts";
 import { migrations } from "./index.ts";
@@ -20,7 +21,8 @@ async function fill() {
   const bot = await createBot(db.database);
   const { workspaceId, id: botId, slug: botSlug } = bot;
   await insertKey(db.database, { publicKey: `k-${botId}`, workspaceId, botSlug, allowedDomains: ["a.example"] });
-  await insertPattern(db.database, { workspaceId, botId }, { pattern: "p", reason: "r", fallback: "" }, 1);
+  await insertPattern(db.database, { workspaceId, botId }, { pattern: "p", reason: "r", fallback: "", appliesTo: "both" }, 1);
+  await putTool(db.database, { workspaceId, botId }, { name: "t", definition: {} }, 1);
   await putSource(db.database, {
     workspaceId,
     botId,
@@ -47,7 +49,7 @@ async function rowCounts() {
 test("every migration can be taken back with rows in its tables, one by one, and applied again", async () => {
   await fill();
   const before = await rowCounts();
-  expect(Object.keys(before)).toHaveLength(10);
+  expect(Object.keys(before)).toHaveLength(11);
   expect(Object.values(before)).not.toContain(0);
   const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
   for (const migration of migrations.toReversed()) expect(await rollback(target, 1)).toEqual([migration.name]);

@@ -1,10 +1,16 @@
+import { fromJson, type JsonValue } from "@bufbuild/protobuf";
+import { compilePattern, type Matcher, type Pattern } from "@parley/bot-rules/moderation";
+import { type Tool, ToolSchema } from "@parley/rpc/llm";
 import { type Database, isUuid, isWorkspaceId } from "@parley/service-kit";
 import { LRUCache } from "lru-cache";
-import { compilePattern, type Matcher, type Pattern } from "./domain/moderation.ts";
 import { readBotConfig, type StoredBotConfig } from "./store/bot-config.ts";
 
-export type BotConfig = Omit<StoredBotConfig, "patterns"> & {
+export type BotConfig = Omit<StoredBotConfig, "patterns" | "tools"> & {
+  /** Those that are tried on the visitor's message. */
   patterns: readonly { pattern: Pattern; matcher: Matcher }[];
+  /** Those that are tried on the reply, each with the fallback that is shown. */
+  replyPatterns: readonly Pattern[];
+  tools: readonly Tool[];
 };
 
 /** Looks up a bot; undefined when the workspace has none of this id. */
@@ -33,8 +39,16 @@ export function cachedBotConfigs(database: Database): BotConfigs {
       const stored = await readBotConfig(database, workspaceId, botId);
       options.ttl = Math.max(1, MAX_AGE_MS - (performance.now() - asked));
       if (stored === undefined) return undefined;
-      const patterns = stored.patterns.map((pattern) => ({ pattern, matcher: matcherOf(pattern.pattern) }));
-      return { ...stored, patterns };
+      return {
+        ...stored,
+        patterns: stored.patterns
+          .filter(({ appliesTo }) => appliesTo !== "reply")
+          .map((pattern) => ({ pattern, matcher: matcherOf(pattern.pattern) })),
+        replyPatterns: stored.patterns
+          .filter(({ appliesTo }) => appliesTo !== "message")
+          .map((pattern) => ({ ...pattern, fallback: pattern.fallback || stored.fallback })),
+        tools: stored.tools.map((definition) => fromJson(ToolSchema, definition as JsonValue)),
+      };
     },
   });
   return async (workspaceId, botId) => {

@@ -9,6 +9,7 @@ import {
   KnowledgeAdminService,
   ModerationAdminService,
   SessionAdminService,
+  ToolAdminService,
 } from "@parley/rpc/conversation";
 import { QuotaService } from "@parley/rpc/quota";
 import {
@@ -29,6 +30,7 @@ import { keyAdmin } from "./admin/keys.ts";
 import { knowledgeAdmin } from "./admin/knowledge.ts";
 import { moderationAdmin } from "./admin/moderation.ts";
 import { sessionAdmin } from "./admin/sessions.ts";
+import { toolAdmin } from "./admin/tools.ts";
 import { BooksWatch } from "./books-watch.ts";
 import { cachedBotConfigs } from "./bot-configs.ts";
 import type { Config } from "./config.ts";
@@ -92,6 +94,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     router.service(BotAdminService, botAdmin(database, quota, randomUUID));
     router.service(KeyAdminService, keyAdmin(database, keyPrefix, newKey));
     router.service(ModerationAdminService, moderationAdmin(database));
+    router.service(ToolAdminService, toolAdmin(database));
     router.service(KnowledgeAdminService, knowledgeAdmin(database, documentReader()));
     router.service(SessionAdminService, sessionAdmin({ database, exportDatabase, onClosed }));
     router.service(AuditAdminService, auditAdmin(database, quota));

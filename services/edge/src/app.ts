@@ -24,6 +24,8 @@ export type AppDeps = ChatDeps &
     ready: () => boolean;
     /** Whether this process has begun to stop. */
     stopping: () => boolean;
+    /** Told the code of every refusal. */
+    onRefusal: (code: string) => void;
   };
 
 export type AppOptions = {
@@ -53,7 +55,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: DEAD_CONNECTION_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    clientErrorHandler: answerUnparsable,
+    clientErrorHandler: answerUnparsable(deps.onRefusal),
     // While it closes, requests on connections that are still open get their answers, or a refusal in our words.
     return503OnClosing: false,
     // A list of networks: "true" would let anyone name any address (fastify#5865).
@@ -71,7 +73,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     },
   });
   knowAllMethods(app);
-  await app.register(errors);
+  await app.register(errors, { onRefusal: deps.onRefusal });
   await app.register(securityHeaders);
   await app.register(headerLimits);
   app.addHook("onRequest", async (_, reply) => {

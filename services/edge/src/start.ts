@@ -3,6 +3,7 @@ import { ConversationService } from "@parley/rpc/conversation";
 import { LlmService } from "@parley/rpc/llm";
 import { QuotaService } from "@parley/rpc/quota";
 import {
+  Counter,
   connectPeer,
   createRegistry,
   Gauge,
@@ -55,6 +56,12 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     monotonicMs,
   );
   const closer = createTurnCloser(conversation, log);
+  const refusals = new Counter({
+    name: "parley_requests_refused_total",
+    help: "Requests answered with an error before any stream, by its code.",
+    labelNames: ["code"],
+    registers: [registry],
+  });
   const stopping = () => lifecycle.isClosing;
   const ready = () => lease.held() && !stopping();
 
@@ -69,6 +76,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       monotonicMs,
       ready,
       stopping,
+      onRefusal: (code) => refusals.inc({ code }),
     },
     { trustedProxies: config.trustedProxies, widgetDir: config.widgetDir },
     log,
@@ -94,10 +102,17 @@ function createLimiter(config: Config, registry: Registry, log: Logger, lifecycl
   if (config.redisUrl === undefined) return local;
   const shared = createRedisLimiter(config.redisUrl, log);
   lifecycle.onClose("redis", () => shared.close());
-  const onFallback = new Gauge({
-    name: "parley_rate_limiter_on_fallback",
-    help: "1 while Redis does not answer and this edge limits alone.",
-    registers: [registry],
+  const registers = [registry];
+  return createFallbackLimiter(shared, local, {
+    onFallback: new Gauge({
+      name: "parley_rate_limiter_on_fallback",
+      help: "1 while Redis does not answer and this edge limits alone.",
+      registers,
+    }),
+    localDecisions: new Counter({
+      name: "parley_rate_limiter_local_decisions_total",
+      help: "Requests that this edge counted alone because Redis did not answer in time.",
+      registers,
+    }),
   });
-  return createFallbackLimiter(shared, local, onFallback);
 }

@@ -23,6 +23,22 @@ const row: CallRow = {
   outcome: "complete",
   reason: "",
   cost: "12345.0123456789",
+  rounds: 2,
+  toolCalls: 3,
+  toolsMs: 4,
+  tries: [
+    {
+      model: 'fake:"quoted", {braces}',
+      startedMs: 0,
+      queueMs: 1,
+      sent: true,
+      firstTokenMs: 2,
+      latencyMs: 3,
+      outcome: "complete",
+      reason: "",
+      next: "",
+    },
+  ],
   createdAt: new Date("2026-11-21T01:02:03.456Z"),
 };
 

@@ -15,6 +15,8 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     adminToken: environment.required("ADMIN_TOKEN", "the token of the admin services"),
     /** A directory with ca.crt, tls.crt and tls.key: gRPC is mutual TLS with it, plain text without. */
     grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
+    /** Days that the call ledger is kept; 0 is for ever. */
+    ledgerRetentionDays: environment.integer("LEDGER_RETENTION_DAYS", 400, { min: 0, max: 36_500 }),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
     /** The file of providers and routes; without one, they follow from the variables below. */

@@ -1,6 +1,10 @@
 import { randomUUID } from "node:crypto";
+import { createLogger } from "@parley/service-kit";
 import { type FakeProvider, startFakeProvider, startTcpProxy } from "@parley/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { LedgerRetention } from "./ledger-retention.ts";
+import { listCallsOfMonth } from "./store/calls.ts";
+import { sumCalls } from "./store/sum-calls.ts";
 import { eventually, startTestProxy, statusOf, type TestProxy } from "./test-proxy.ts";
 
 let provider: FakeProvider;
@@ -94,6 +98,95 @@ describe("the call ledger", () => {
     expect((await proxy.admin.calls.listCalls({ workspaceId: "ws_other", turnId })).calls).toEqual([]);
   });
 
+  test("is listed by workspace and month, the newest first, a page at a time, each call once", async () => {
+    const workspaceId = "ws_pages";
+    const turnIds = Array.from({ length: 7 }, () => randomUUID());
+    for (const turnId of turnIds) await proxy.generate({ turnId, workspaceId });
+    for (const turnId of turnIds) await proxy.rowsOf(workspaceId, turnId);
+    const listed: string[] = [];
+    let pageToken = "";
+    const month = new Date().toISOString().slice(0, 7);
+    do {
+      const page = await proxy.admin.calls.listCallsOfMonth({ workspaceId, month, pageSize: 3, pageToken });
+      expect(page.calls.length).toBeLessThanOrEqual(3);
+      listed.push(...page.calls.map((call) => call.turnId));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+    expect(listed).toEqual(turnIds.toReversed());
+    expect((await proxy.admin.calls.listCallsOfMonth({ workspaceId, month: "2020-01" })).calls).toEqual([]);
+    expect((await proxy.admin.calls.listCallsOfMonth({ workspaceId: "ws_none" })).calls).toEqual([]);
+  });
+
+  test("adds up what a month's calls used and cost, by workspace", async () => {
+    const workspaceId = "ws_sums";
+    for (const model of ["fake:priced", "fake:priced", "fake:other", "fake:no-usage", "fake:status-401"]) {
+      const turnId = randomUUID();
+      await proxy.generate({ turnId, workspaceId, model });
+      await proxy.rowsOf(workspaceId, turnId);
+    }
+    const expected = {
+      workspaceId,
+      calls: 5n,
+      tokensIn: 21n * 3n + 2n,
+      tokensOut: 34n * 3n + 10n,
+      cost: "0.1780000000",
+      unpricedCalls: 2n,
+      estimatedCalls: 1n,
+    };
+    const { sums, month } = await proxy.admin.calls.sumCalls({});
+    expect(month).toBe(new Date().toISOString().slice(0, 7));
+    expect(sums.find((sum) => sum.workspaceId === workspaceId)).toMatchObject(expected);
+    expect(sums.map((sum) => sum.workspaceId)).toEqual(sums.map((sum) => sum.workspaceId).toSorted());
+    expect((await proxy.admin.calls.sumCalls({ workspaceId })).sums).toEqual([expect.objectContaining(expected)]);
+    expect((await proxy.admin.calls.sumCalls({ month: "2020-01" })).sums).toEqual([]);
+  });
+
+  test("a month is UTC's, to the last moment, whatever the database's time zone", async () => {
+    const connection = await proxy.database.connect();
+    try {
+      await connection.query("BEGIN; SET LOCAL timezone = 'Pacific/Auckland'");
+      await connection.query(
+        `INSERT INTO llm.calls
+         SELECT 'ws_month', gen_random_uuid(), gen_random_uuid(), 'p', 'p:m', '', 1, 1, false, 0, 0, 0, 1, 0, 'complete', '', 2, at
+         FROM unnest(ARRAY['2026-01-31T23:59:59.999Z', '2026-02-01T00:00:00Z', '2026-02-01T00:00:00.001Z']::timestamptz[]) at`,
+      );
+      for (const [month, expected] of [
+        ["2025-12", 0],
+        ["2026-01", 1],
+        ["2026-02", 2],
+        ["2026-03", 0],
+      ] as const) {
+        const listed = await listCallsOfMonth(connection, "ws_month", month, { before: undefined, limit: 9 });
+        const [sum] = await sumCalls(connection, month, "ws_month");
+        expect([listed.length, sum?.calls ?? 0], month).toEqual([expected, expected]);
+      }
+    } finally {
+      await connection.query("ROLLBACK");
+      connection.release();
+    }
+  });
+
+  test.each([
+    ["a page of a size that is none", { workspaceId: "w", pageSize: -1 }, "page_size"],
+    ["a page too large", { workspaceId: "w", pageSize: 1_001 }, "page_size"],
+    ["a place that is none", { workspaceId: "w", pageToken: "1.x" }, "page_token"],
+    ["a month that is none", { workspaceId: "w", month: "2026-13" }, "month"],
+    ["no workspace", { workspaceId: "" }, "workspace_id"],
+  ])("refuses to list %s", async (_, request, named) => {
+    await expect(proxy.admin.calls.listCallsOfMonth(request)).rejects.toThrow(named);
+  });
+
+  test("is read by its indexes, however many workspaces there are", async () => {
+    const { rows } = await proxy.database.query<{ indexes: number }>(
+      "SELECT count(*)::integer AS indexes FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = 'calls_month' AND i.indisvalid",
+    );
+    expect(rows[0]?.indexes).toBe(1);
+    const plan = await proxy.database.query(
+      "EXPLAIN SELECT * FROM llm.calls WHERE workspace_id = 'w' AND created_at >= '2026-01-01' AND created_at < '2026-02-01' ORDER BY created_at DESC, call_id DESC LIMIT 10",
+    );
+    expect(JSON.stringify(plan.rows)).toContain("calls_month");
+  });
+
   test("refuses to list what has no workspace or turn", async () => {
     await expect(proxy.admin.calls.listCalls({ workspaceId: "", turnId: randomUUID() })).rejects.toThrow(
       "workspace_id",
@@ -113,6 +206,40 @@ describe("the call ledger", () => {
       return rows[0]?.count;
     };
     await eventually(count, (rows) => rows === 1_000);
+  });
+});
+
+describe("the ledger's retention", () => {
+  test("deletes what is older, of every workspace, in small batches, and nothing else", async () => {
+    const insert = (workspaceId: string, count: number, ageDays: number) =>
+      proxy.database.query(
+        `INSERT INTO llm.calls
+         SELECT $1, gen_random_uuid(), gen_random_uuid(), 'p', 'p:m', '', 0, 0, false, 0, 0, 0, 1, 0, 'complete', '', NULL,
+                now() - make_interval(days => $3)
+         FROM generate_series(1, $2)`,
+        [workspaceId, count, ageDays],
+      );
+    await Promise.all([
+      insert("old_1", 25, 31),
+      insert("old_1", 3, 29),
+      insert("old_2", 7, 400),
+      insert("young", 4, 0),
+    ]);
+    const log = createLogger("test", "silent");
+    const retention = new LedgerRetention({ database: proxy.database, days: 30, batch: 10, log });
+    const other = new LedgerRetention({ database: proxy.database, days: 30, batch: 10, log });
+    // Two replicas at once.
+    const deleted = await Promise.all([retention.tick(), other.tick()]);
+    expect(deleted[0] + deleted[1]).toBe(32);
+    expect(await retention.tick()).toBe(0);
+    const { rows } = await proxy.database.query(
+      "SELECT workspace_id AS id, count(*)::integer AS left FROM llm.calls WHERE workspace_id IN ('old_1', 'old_2', 'young') GROUP BY 1 ORDER BY 1",
+    );
+    expect(rows).toEqual([
+      { id: "old_1", left: 3 },
+      { id: "young", left: 4 },
+    ]);
+    await retention.stop();
   });
 });
 

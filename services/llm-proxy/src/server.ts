@@ -15,6 +15,7 @@ import { callLedgerAdmin } from "./admin/calls.ts";
 import { providerAdmin } from "./admin/providers.ts";
 import type { Config } from "./config.ts";
 import { Ledger } from "./ledger.ts";
+import { LedgerRetention } from "./ledger-retention.ts";
 import { createMetrics } from "./metrics.ts";
 import { Catalog } from "./providers/catalog.ts";
 import { ActiveCalls } from "./reply/active-calls.ts";
@@ -39,6 +40,8 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const metrics = createMetrics(registry, () => catalog.providers);
   watchSettings(config, catalog, metrics.configReloads, log, lifecycle);
   const ledger = new Ledger(database, metrics, log, lifecycle);
+  const retention = new LedgerRetention({ database, days: config.ledgerRetentionDays, log });
+  lifecycle.onClose("ledger retention", () => retention.stop());
   const activeCalls = new ActiveCalls((count) => metrics.active.set(count));
   const responder = new Responder({ catalog, activeCalls, metrics, log, now, random: Math.random });
 
@@ -53,7 +56,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       ready: () => serving,
       admin: (router) => {
         router.service(ProviderAdminService, providerAdmin({ catalog, responder, now }));
-        router.service(CallLedgerAdminService, callLedgerAdmin(database));
+        router.service(CallLedgerAdminService, callLedgerAdmin(database, Date.now));
       },
     },
     log,
@@ -81,6 +84,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   );
   await grpc.listen();
   serving = true;
+  retention.start();
   // Closed before the gRPC server, which then waits for the calls: those that would outlast its wait are ended in time to say so.
   lifecycle.onClose("calls in flight", () => {
     serving = false;

@@ -117,7 +117,7 @@ export async function startTestProxy(
       return line === undefined ? undefined : Number(line.slice(series.length + 1));
     },
     writeConfig: (yaml) => writeFileSync(configPath, yaml),
-    close: () => lifecycle.close(),
+    close: async () => void (await lifecycle.close()),
     async drop() {
       channel.close();
       await lifecycle.close();

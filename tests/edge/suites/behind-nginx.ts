@@ -5,11 +5,11 @@ import { postChat } from "../../support/chat.ts";
 import { type Nginx, startNginx } from "../../support/nginx.ts";
 import { createTenant } from "../../support/system.ts";
 import { newAddress } from "../../support/visitors.ts";
-import type { RedisStage } from "../redis-stage.ts";
+import type { EdgeStage } from "../edge-stage.ts";
 
 /** Behind a proxy that keeps what it may and buffers what it is not told not to. */
-export function behindNginxSuite(shared: () => RedisStage): void {
-  let stage: RedisStage;
+export function behindNginxSuite(shared: () => EdgeStage): void {
+  let stage: EdgeStage;
   let nginx: Nginx;
   beforeAll(async () => {
     stage = shared();

@@ -5,20 +5,21 @@ import { pool } from "../../support/pool.ts";
 import type { ServiceProcess } from "../../support/processes.ts";
 import { createTenant, type System, type Tenant } from "../../support/system.ts";
 import { type Seen, visit } from "../../support/visitors.ts";
+import type { EdgeStage } from "../edge-stage.ts";
 import { expectNoOtherText, expectOneEnd } from "../one-end.ts";
 
 const TEXT = Array.from({ length: 30 }, (_, index) => `t${index} `).join("");
 const NAMES = ["conversation", "quota", "llm"] as const;
 
 /** A network between the edge and each service that cuts, turns bytes over, resets, and refuses. */
-export function brokenWiresSuite(shared: () => System): void {
+export function brokenWiresSuite(shared: () => EdgeStage): void {
   let system: System;
   let edge: ServiceProcess;
   let tenant: Tenant;
   let wires: Record<(typeof NAMES)[number], TcpProxy>;
 
   beforeAll(async () => {
-    system = shared();
+    ({ system } = shared());
     const wire = (service: ServiceProcess) => startTcpProxy({ targetPort: service.port });
     wires = {
       conversation: await wire(system.conversation),

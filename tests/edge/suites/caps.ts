@@ -4,17 +4,19 @@ import { metric } from "../../support/metrics.ts";
 import type { ServiceProcess } from "../../support/processes.ts";
 import { createTenant, type Tenant } from "../../support/system.ts";
 import { newAddress } from "../../support/visitors.ts";
-import type { RedisStage } from "../redis-stage.ts";
+import type { EdgeStage } from "../edge-stage.ts";
+
+const MODEL = "tokens-10000-every-99";
 
 /** The caps on streams of a process and of a client. */
-export function capsSuite(shared: () => RedisStage): void {
-  let stage: RedisStage;
+export function capsSuite(shared: () => EdgeStage): void {
+  let stage: EdgeStage;
   let edge: ServiceProcess;
   let tenant: Tenant;
   beforeAll(async () => {
     stage = shared();
     edge = await stage.system.startEdge({ MAX_STREAMS: "5", MAX_STREAMS_PER_CLIENT: "3" });
-    tenant = await createTenant(stage.system.admin, { model: "openai:tokens-10000-every-100" });
+    tenant = await createTenant(stage.system.admin, { model: `openai:${MODEL}` });
   });
 
   const open = (address: string, signal?: AbortSignal) =>
@@ -29,8 +31,7 @@ export function capsSuite(shared: () => RedisStage): void {
   test("beyond its streams a client, and beyond all of them everyone, is told to come again, and no model is asked", async () => {
     const [greedy, other] = [newAddress(), newAddress()];
     const leaving = new AbortController();
-    const { requests } = stage.system.provider;
-    const before = requests.length;
+    const asked = () => stage.system.provider.requests.filter(({ model }) => model === MODEL).length;
     for (let streams = 0; streams < 3; streams++) expect((await open(greedy, leaving.signal)).status).toBe(200);
 
     const overloaded = async (response: Response) => {
@@ -52,7 +53,7 @@ export function capsSuite(shared: () => RedisStage): void {
     expect([playground.status, await playground.text()]).toEqual([503, '{"detail":"overloaded"}']);
 
     expect([await refusals("client"), await refusals("process")]).toEqual([1, 2]);
-    await expect.poll(() => requests.length - before).toBe(5);
+    await expect.poll(asked).toBe(5);
     leaving.abort();
     await expect.poll(() => metric(edge, "parley_streams_open"), { timeout: 5_000 }).toBe(0);
     const again = new AbortController();

@@ -7,19 +7,20 @@ import { figure } from "../../support/full.ts";
 import type { ServiceProcess } from "../../support/processes.ts";
 import { createTenant, type System, type Tenant } from "../../support/system.ts";
 import { newAddress } from "../../support/visitors.ts";
+import type { EdgeStage } from "../edge-stage.ts";
 
 const ROUNDS = figure(1, 20);
 const VISITORS = 6;
 
 /** SIGTERM under load, one replica at a time. */
-export function drainSuite(shared: () => System): void {
+export function drainSuite(shared: () => EdgeStage): void {
   let system: System;
   let tenant: Tenant;
   let edges: ServiceProcess[];
   let second: Record<"conversation" | "quota" | "llm", ServiceProcess>;
 
   beforeAll(async () => {
-    system = shared();
+    ({ system } = shared());
     const [conversation, quota, llm] = await Promise.all([
       system.startReplica("conversation"),
       system.startReplica("quota"),

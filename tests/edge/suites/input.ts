@@ -4,14 +4,15 @@ import { figure } from "../../support/full.ts";
 import { metric } from "../../support/metrics.ts";
 import { pool } from "../../support/pool.ts";
 import { newAddress } from "../../support/visitors.ts";
-import type { RedisStage } from "../redis-stage.ts";
+import type { EdgeStage } from "../edge-stage.ts";
 
-const BODIES = figure(3_000, 100_000);
-/** Seconds; a quiet machine is needed for the promise itself. */
-const MAX_LAG_SECONDS = figure(0.2, 0.05);
+const BODIES = figure(2_000, 100_000);
+/** In the short form they come in four parts: bodies that stall the edge are in each, a machine that is busy is not. */
+const ROUNDS = figure(4, 1);
+const MAX_LAG_SECONDS = 0.05;
 
-export function inputSuite(shared: () => RedisStage): void {
-  let stage: RedisStage;
+export function inputSuite(shared: () => EdgeStage): void {
+  let stage: EdgeStage;
   beforeAll(() => {
     stage = shared();
   });
@@ -24,8 +25,8 @@ export function inputSuite(shared: () => RedisStage): void {
     const bodies = fc.sample(body(tenant.publicKey), { numRuns: BODIES, seed });
     // Each look at the metrics begins the measurement anew.
     const lag = () => metric(edge, "nodejs_eventloop_lag_p99_seconds");
-    await lag();
-    const statuses = await pool(BODIES, 16, async (index) => {
+    const lags: number[] = [];
+    const send = async (index: number): Promise<number> => {
       const bytes = bodies[index] ?? new Uint8Array();
       const response = await fetch(`${system.url()}${PATHS[index % PATHS.length]}`, {
         method: "POST",
@@ -38,10 +39,17 @@ export function inputSuite(shared: () => RedisStage): void {
       if (response.status !== 200 && response.status !== 204)
         expect(JSON.parse(text), what).toEqual({ error: expect.any(String) });
       return response.status;
-    });
+    };
+    const statuses: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const size = BODIES / ROUNDS;
+      await lag();
+      statuses.push(...(await pool(size, 16, (index) => send(round * size + index))));
+      lags.push(await lag());
+    }
     // Bodies that are all refused would prove little.
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(BODIES / 100);
-    expect(await lag()).toBeLessThanOrEqual(MAX_LAG_SECONDS);
+    expect(Math.min(...lags), `p99 of each round: ${lags.join(" ")} s`).toBeLessThanOrEqual(MAX_LAG_SECONDS);
   });
 }
 

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ReceivedRequest } from "@parley/testing";
 import { readSse } from "@parley/testing";
 import { beforeAll, expect, test } from "vitest";
 import { query, readBalance } from "../../support/books.ts";
@@ -8,12 +7,13 @@ import { figure } from "../../support/full.ts";
 import { pool } from "../../support/pool.ts";
 import { createTenant } from "../../support/system.ts";
 import { newAddress } from "../../support/visitors.ts";
-import type { RedisStage } from "../redis-stage.ts";
+import type { EdgeStage } from "../edge-stage.ts";
+import { lastMessage } from "../scripted-faults.ts";
 
 const VISITORS = figure(100, 1_000);
 
-export function leavingSuite(shared: () => RedisStage): void {
-  let stage: RedisStage;
+export function leavingSuite(shared: () => EdgeStage): void {
+  let stage: EdgeStage;
   beforeAll(() => {
     stage = shared();
   });
@@ -35,17 +35,17 @@ export function leavingSuite(shared: () => RedisStage): void {
       // Leaving the loop has closed the connection.
       leftAt.set(name, Date.now());
     }
-    await pool(VISITORS, 20, visitAndLeave);
+    await pool(VISITORS, 25, visitAndLeave);
 
-    const calls = () => system.provider.requests.filter((request) => leftAt.has(lastMessage(request)));
+    const calls = () => system.provider.requests.filter((request) => leftAt.has(lastMessage(request.body)));
     await expect
       .poll(() => calls().filter(({ closedByClientAt }) => closedByClientAt).length, { timeout: 5_000 })
       .toBe(VISITORS);
-    const delays = calls().map((call) => (call.closedByClientAt ?? 0) - (leftAt.get(lastMessage(call)) ?? 0));
+    const delays = calls().map((call) => (call.closedByClientAt ?? 0) - (leftAt.get(lastMessage(call.body)) ?? 0));
     expect(Math.max(...delays)).toBeLessThanOrEqual(1_000);
 
     await expect
-      .poll(() => readBalance(system.database), { timeout: 10_000 })
+      .poll(() => readBalance(system.database, tenant.workspaceId), { timeout: 10_000 })
       .toMatchObject({ held: 0, outbox: 0, unbalanced: 0 });
     const { statuses } = await query<{ statuses: string[] }>(
       system.database,
@@ -61,20 +61,18 @@ export function leavingSuite(shared: () => RedisStage): void {
     await pool(figure(60, 1_000), 20, async (index) => {
       const leaving = new AbortController();
       const init = { headers: { "x-forwarded-for": newAddress() }, signal: leaving.signal };
-      const answer = postChat(system.url(index % 3), tenant, {}, init).catch(() => undefined);
+      const answer = postChat(system.url(index % 3), tenant, { message: `early ${index}` }, init).catch(
+        () => undefined,
+      );
       await sleep(Math.random() * 30);
       leaving.abort();
       await answer;
     });
-    const open = () => system.provider.requests.filter((request) => !request.closedByClientAt && !request.endedAt);
+    const calls = () => system.provider.requests.filter(({ body }) => lastMessage(body).startsWith("early "));
+    const open = () => calls().filter((call) => !call.closedByClientAt && !call.endedAt);
     await expect.poll(() => open().length, { timeout: 5_000 }).toBe(0);
     await expect
-      .poll(() => readBalance(system.database), { timeout: 20_000 })
+      .poll(() => readBalance(system.database, tenant.workspaceId), { timeout: 20_000 })
       .toMatchObject({ held: 0, outbox: 0, unbalanced: 0, streaming: 0 });
   });
-}
-
-function lastMessage({ body }: ReceivedRequest): string {
-  const { messages = [] } = body as { messages?: { content: string }[] };
-  return messages.at(-1)?.content ?? "";
 }

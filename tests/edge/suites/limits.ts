@@ -4,12 +4,12 @@ import { postChat } from "../../support/chat.ts";
 import { figure } from "../../support/full.ts";
 import { metric } from "../../support/metrics.ts";
 import { newAddress } from "../../support/visitors.ts";
-import type { RedisStage } from "../redis-stage.ts";
+import type { EdgeStage } from "../edge-stage.ts";
 
 const WINDOW_MS = 60_000;
 
-export function limitsSuite(shared: () => RedisStage): void {
-  let stage: RedisStage;
+export function limitsSuite(shared: () => EdgeStage): void {
+  let stage: EdgeStage;
   beforeAll(() => {
     stage = shared();
   });
@@ -29,9 +29,9 @@ export function limitsSuite(shared: () => RedisStage): void {
     return statuses.filter((status) => status === 403).length;
   }
 
-  /** How long an edge takes to decide, one question after another; in the short form the worst may be the machine's. */
+  /** How long an edge takes to decide, one question after another. */
   async function expectInTime(): Promise<void> {
-    const count = figure(60, 300);
+    const count = figure(100, 300);
     const times: number[] = [];
     for (let index = 0; index < count; index++) {
       const startedAt = performance.now();
@@ -39,14 +39,30 @@ export function limitsSuite(shared: () => RedisStage): void {
       times.push(performance.now() - startedAt);
     }
     times.sort((a, b) => a - b);
-    expect(times[Math.floor(count * figure(0.75, 0.99))]).toBeLessThanOrEqual(100);
+    expect(times[Math.ceil(count * 0.99) - 1]).toBeLessThanOrEqual(100);
   }
 
   const onFallback = () =>
     Promise.all(stage.system.edges.slice(0, 3).map((edge) => metric(edge, "parley_rate_limiter_on_fallback")));
 
+  const decidedAlone = async () => {
+    const counts = stage.system.edges
+      .slice(0, 3)
+      .map((edge) => metric(edge, "parley_rate_limiter_local_decisions_total"));
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+  };
+
+  /** What passes while Redis answers; a machine that is overrun may make it miss its 50 ms, and then this is asked again. */
+  async function passesTogether(work: () => Promise<number>): Promise<number> {
+    for (let attempt = 0; ; attempt++) {
+      const before = await decidedAlone();
+      const passes = await work();
+      if ((await decidedAlone()) === before || attempt === 10) return passes;
+    }
+  }
+
   test("of 600 requests at once from one address, over three edges, exactly 60 pass", async () => {
-    expect(await passesOf(600)).toBe(60);
+    expect(await passesTogether(() => passesOf(600))).toBe(60);
     expect(await onFallback()).toEqual([0, 0, 0]);
   });
 

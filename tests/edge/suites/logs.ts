@@ -4,11 +4,11 @@ import { chat, postChat, readChat } from "../../support/chat.ts";
 import { ADMIN_TOKEN, INTERNAL_TOKEN } from "../../support/processes.ts";
 import { createTenant, PROVIDER_KEY } from "../../support/system.ts";
 import { newAddress } from "../../support/visitors.ts";
-import type { RedisStage } from "../redis-stage.ts";
+import type { EdgeStage } from "../edge-stage.ts";
 
 /** Run last: it looks through all that the services have said since they started. */
-export function logsSuite(shared: () => RedisStage): void {
-  let stage: RedisStage;
+export function logsSuite(shared: () => EdgeStage): void {
+  let stage: EdgeStage;
   beforeAll(() => {
     stage = shared();
   });

@@ -2,13 +2,14 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
 import { postChat } from "../../support/chat.ts";
+import { metric } from "../../support/metrics.ts";
 import { dial } from "../../support/raw-http.ts";
-import type { RedisStage } from "../redis-stage.ts";
+import type { EdgeStage } from "../edge-stage.ts";
 
 const MIB = 1024 * 1024;
 
-export function protocolSuite(shared: () => RedisStage): void {
-  let stage: RedisStage;
+export function protocolSuite(shared: () => EdgeStage): void {
+  let stage: EdgeStage;
   let port: number;
   beforeAll(() => {
     stage = shared();
@@ -47,8 +48,14 @@ export function protocolSuite(shared: () => RedisStage): void {
       `GET /healthz/live HTTP/1.1\r\nhost: a\r\n${"x: y\r\n".repeat(100)}\r\n`,
       '431 {"error":"headers_too_large"}',
     ],
-  ])("%s is refused in the words of every other refusal", async (_, bytes, refusal) => {
+  ])("%s is refused in the words of every other refusal, and counted", async (_, bytes, refusal) => {
+    const [edge] = stage.system.edges;
+    if (edge === undefined) throw new Error("no edge");
+    const { error: code } = JSON.parse(refusal.slice(4)) as { error: string };
+    const refused = () => metric(edge, "parley_requests_refused_total", { code });
+    const before = await refused();
     expect(await refusalOf(bytes)).toBe(refusal);
+    expect(await refused()).toBe(before + 1);
   });
 
   test("a client that is still sending too large a body can read that it is", async () => {

@@ -1,6 +1,7 @@
 {{/* A service's Deployment. Its environment is the template "parley.<name>.env". */}}
 {{- define "parley.deployment" -}}
-{{- $stopSeconds := 30 -}}
+{{- /* A service is gone at the latest 30 s after its drain; five more, so that it is not the kubelet that ends it. */}}
+{{- $stopSeconds := 35 -}}
 apiVersion: apps/v1
 kind: Deployment
 metadata:

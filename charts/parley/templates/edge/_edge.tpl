@@ -18,6 +18,10 @@
 - name: TRUSTED_PROXIES
   value: {{ join "," . | quote }}
 {{- end }}
+- name: MAX_STREAMS
+  value: {{ .values.maxStreams | int | quote }}
+- name: MAX_STREAMS_PER_CLIENT
+  value: {{ .values.maxStreamsPerClient | int | quote }}
 {{- if $values.redis.enabled }}
 {{ include "parley.secretEnv" (dict "root" .root "env" "REDIS_URL" "secret" $values.redis.existingSecret) }}
 {{- end }}

@@ -1,11 +1,19 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
-import { type Provider, ProviderAdminService, ProviderSchema } from "@parley/rpc/llm";
+import {
+  type Call,
+  CallLedgerAdminService,
+  CallSchema,
+  type Provider,
+  ProviderAdminService,
+  ProviderSchema,
+} from "@parley/rpc/llm";
 import type { Admin } from "../admin/call.ts";
 import type { Context } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { messageJson } from "../output/json.ts";
 import type { Result } from "../output/result.ts";
 import { table } from "../output/table.ts";
+import { monthOption, wholeNumber, workspaceOption } from "./options.ts";
 
 export function addProviderCommands(program: CommandUnknownOpts, context: Context): void {
   const group = program.command("provider").description("the model providers");
@@ -20,6 +28,21 @@ export function addProviderCommands(program: CommandUnknownOpts, context: Contex
     .description("ask each provider one real question and time it; exit 1 when one failed")
     .argument("[name]", "one provider; every one unless given")
     .action((name) => context.report(check(context, name)));
+
+  group
+    .command("calls")
+    .description("list a workspace's calls of models from the ledger, the newest first; of one turn, in order")
+    .requiredOption(...workspaceOption)
+    .addOption(monthOption().conflicts("turn"))
+    .option("--turn <id>", "the calls of one turn")
+    .option("--limit <n>", "how many at most", wholeNumber(1, 100_000), 100)
+    .action(({ workspace, month = "", turn, limit }) =>
+      context.report(
+        turn === undefined
+          ? callsOfMonth(context.admin, workspace, month, limit)
+          : callsOfTurn(context.admin, workspace, turn),
+      ),
+    );
 }
 
 function list(admin: Admin): Promise<Result> {
@@ -80,5 +103,62 @@ async function ask(admin: Admin, { name, checkModel }: Provider) {
     first_token_ms: firstTokenMs,
     total_ms: totalMs,
     tokens_out: tokensOut,
+  };
+}
+
+const PAGE = 1_000;
+
+async function callsOfMonth(admin: Admin, workspaceId: string, month: string, limit: number): Promise<Result> {
+  const calls: Call[] = [];
+  let pageToken = "";
+  do {
+    const pageSize = Math.min(PAGE, limit - calls.length);
+    const page = await admin(CallLedgerAdminService, (service) =>
+      service.listCallsOfMonth({ workspaceId, month, pageSize, pageToken }),
+    );
+    calls.push(...page.calls);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "" && calls.length < limit);
+  return describeCalls(calls);
+}
+
+function callsOfTurn(admin: Admin, workspaceId: string, turnId: string): Promise<Result> {
+  return admin(CallLedgerAdminService, async (service) =>
+    describeCalls((await service.listCalls({ workspaceId, turnId })).calls),
+  );
+}
+
+function describeCalls(calls: readonly Call[]): Result {
+  return {
+    json: calls.map((each) => messageJson(CallSchema, each)),
+    text: table(
+      [
+        "began",
+        "turn",
+        "model",
+        "outcome",
+        "asked",
+        "queue (ms)",
+        "first token (ms)",
+        "total (ms)",
+        "in",
+        "out",
+        "cost",
+      ],
+      calls.map((each) => [
+        each.startedAt,
+        each.turnId,
+        each.model || "–",
+        each.reason === "" ? each.outcome : `${each.outcome} (${each.reason})`,
+        each.failovers === 0 ? `${each.attempts}×` : `${each.attempts}×, ${each.failovers} failed over`,
+        each.queueMs,
+        each.firstTokenMs,
+        each.latencyMs,
+        each.tokensIn,
+        each.tokensEstimated ? `≈ ${each.tokensOut}` : each.tokensOut,
+        each.cost || "–",
+      ]),
+      "No calls.",
+    ),
   };
 }

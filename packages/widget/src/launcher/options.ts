@@ -5,6 +5,8 @@ export interface Options {
   /** The service's URL, ending in a slash. */
   readonly base: string;
   readonly publicKey: string;
+  /** What lets scripts run on pages that allow them by nonce; empty on others. */
+  readonly nonce: string;
   /** `data-lang`, else the page's language; lower case. */
   readonly lang: string;
   readonly rightToLeft: boolean;
@@ -24,6 +26,7 @@ export function readOptions(script: HTMLScriptElement): Options {
   return {
     base: new URL(".", script.src).href,
     publicKey,
+    nonce: script.nonce ?? "",
     lang: language,
     // Without data-lang the page's own direction counts too: it may be in a language that is not in the list.
     rightToLeft: /^(ar|dv|fa|he|ps|ur|yi)\b/.test(language) || (!lang && getComputedStyle(page).direction === "rtl"),

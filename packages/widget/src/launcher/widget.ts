@@ -26,7 +26,7 @@ export function startWidget(options: Options): ParleyApi {
     failed(false);
     button.ariaBusy = "true";
     try {
-      panel ??= loadPanel(base).then((module) => module.mount(ready));
+      panel ??= loadPanel(options).then((module) => module.mount(ready));
       mounted = await panel;
       if (opened) {
         button.ariaExpanded = "true";

@@ -43,11 +43,7 @@ export function createLog(bot: BotConfig, words: Words, actions: MessageActions 
   const scroller = el(
     "div",
     { class: "log", role: "log", "aria-live": "off", "aria-label": words.log, tabindex: "0" },
-    el(
-      "div",
-      { class: "message assistant", ...(bot.welcome_message ? {} : { hidden: "" }) },
-      el("div", { class: "bubble" }, welcome),
-    ),
+    bot.welcome_message && el("div", { class: "message assistant" }, el("div", { class: "bubble" }, welcome)),
     messages,
     chips,
   );

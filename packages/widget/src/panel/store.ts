@@ -98,9 +98,7 @@ function parse(stored: string | null): Conversation | undefined {
 
 /** A random UUID; `crypto.randomUUID` is missing on pages served over plain HTTP. */
 export function uuid(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = ((bytes[6] as number) & 15) | 64;
-  bytes[8] = ((bytes[8] as number) & 63) | 128;
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  const digit = () => ((crypto.getRandomValues(new Uint8Array(1))[0] as number) & 15).toString(16);
+  // The 4 is the version and the 8 the variant, of which the standard leaves two bits free that are not needed.
+  return "xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx".replace(/x/g, digit);
 }

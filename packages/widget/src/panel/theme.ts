@@ -11,7 +11,7 @@ export function applyTheme({ bot, root, signal }: PanelContext): void {
     const dark = bot.theme_mode === "system" ? system.matches : bot.theme_mode === "dark";
     const theme = dark ? "dark" : "light";
     root.dataset.theme = theme;
-    const accent = accentOn(parseColor(bot.primary_color), SURFACES[theme].map(parseColor));
+    const accent = accentOn(parseColor(bot.primary_color), SURFACES[theme].map(parseColor), dark ? 255 : 0);
     root.style.setProperty("--accent", toHex(accent));
   };
   system.addEventListener("change", apply, { signal });

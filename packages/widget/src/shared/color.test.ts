@@ -20,12 +20,12 @@ describe("contrast", () => {
   });
 
   it.each([
-    ["light", ["#ffffff", "#f1f3f6"]],
-    ["dark", ["#16181d", "#242830"]],
-  ])("of any accent is at least 4.5:1 on each %s surface", (_, hexes) => {
+    ["light", ["#ffffff", "#f1f3f6"], 0],
+    ["dark", ["#16181d", "#242830"], 255],
+  ] as const)("of any accent is at least 4.5:1 on each %s surface", (_, hexes, target) => {
     const surfaces = hexes.map(parseColor);
     for (const color of COLORS) {
-      const accent = parseColor(toHex(accentOn(color, surfaces)));
+      const accent = parseColor(toHex(accentOn(color, surfaces, target)));
       expect(Math.min(...surfaces.map((surface) => contrast(accent, surface)))).toBeGreaterThanOrEqual(4.5);
     }
   });
@@ -33,11 +33,11 @@ describe("contrast", () => {
 
 describe("an accent", () => {
   it("is the colour itself where that stands out enough", () => {
-    expect(accentOn([47, 95, 208], [[255, 255, 255]])).toEqual([47, 95, 208]);
+    expect(accentOn([47, 95, 208], [[255, 255, 255]], 0)).toEqual([47, 95, 208]);
   });
 
   it("keeps its hue as it is darkened", () => {
-    const [red, green, blue] = accentOn([255, 200, 0], [[255, 255, 255]]);
+    const [red, green, blue] = accentOn([255, 200, 0], [[255, 255, 255]], 0);
     expect(red).toBeGreaterThan(green);
     expect(green).toBeGreaterThan(blue);
   });

@@ -31,9 +31,11 @@ export function inkOn(color: Rgb): string {
   return INKS[white >= black ? 0 : 1] as string;
 }
 
-/** The colour itself, or as little darker or lighter as makes it at least 4.5:1 on every one of the surfaces. */
-export function accentOn(color: Rgb, surfaces: readonly Rgb[]): Rgb {
-  const target = inkOn(surfaces[0] as Rgb) === "#ffffff" ? 255 : 0;
+/**
+ * The colour itself, or as little nearer to the target, 0 for black or 255 for white, as makes it at least 4.5:1 on every
+ * one of the surfaces.
+ */
+export function accentOn(color: Rgb, surfaces: readonly Rgb[], target: 0 | 255): Rgb {
   for (let share = 0; ; share += 0.04) {
     const mixed = color.map((channel) =>
       Math.round(channel + (target - channel) * Math.min(share, 1)),

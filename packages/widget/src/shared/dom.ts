@@ -1,5 +1,5 @@
-/** What an element can be given: attributes, and listeners under `on<event>`; false leaves an attribute out. */
-export type Attributes = Readonly<Record<string, string | false | ((event: never) => void)>>;
+/** What an element can be given: attributes, and listeners under `on<event>`. */
+export type Attributes = Readonly<Record<string, string | ((event: never) => void)>>;
 
 /** Makes an element. Text is always text: nothing here parses HTML, so nothing needs a trusted type. */
 export function el<Tag extends keyof HTMLElementTagNameMap>(
@@ -11,7 +11,7 @@ export function el<Tag extends keyof HTMLElementTagNameMap>(
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") {
       element.addEventListener(name.slice(2), value as EventListener);
-    } else if (value !== false) {
+    } else {
       element.setAttribute(name, value);
     }
   }

@@ -1,10 +1,10 @@
 import type { ServiceImpl } from "@connectrpc/connect";
+import { compilePattern, requireReplyPattern } from "@parley/bot-rules/moderation";
 import type { ModerationAdminService } from "@parley/rpc/conversation";
 import { type Database, invalid, notFound, ServiceError } from "@parley/service-kit";
-import { compilePattern } from "../domain/moderation.ts";
 import { isLongerThan } from "../domain/text.ts";
 import { requireBotId } from "../rpc/require-bot.ts";
-import { deletePattern, insertPattern, listPatterns, type StoredPattern } from "../store/moderation.ts";
+import { type AppliesTo, deletePattern, insertPattern, listPatterns, type StoredPattern } from "../store/moderation.ts";
 
 const MAX_PATTERNS = 100;
 const DEFAULT_REASON = "blocked_pattern";
@@ -14,14 +14,15 @@ export function moderationAdmin(database: Database): ServiceImpl<typeof Moderati
   return {
     async addPattern(request) {
       const { workspaceId, pattern, fallback, reason } = request;
-      requirePattern(pattern);
+      const appliesTo = requireAppliesTo(request.appliesTo);
+      requirePattern(pattern, appliesTo);
       requireText("fallback", fallback, 2_000);
       requireText("reason", reason, 100);
       const botId = await requireBotId(database, request);
       const stored = await insertPattern(
         database,
         { workspaceId, botId },
-        { pattern, fallback, reason: reason || DEFAULT_REASON },
+        { pattern, fallback, reason: reason || DEFAULT_REASON, appliesTo },
         MAX_PATTERNS,
       );
       if (stored === undefined)
@@ -41,11 +42,20 @@ export function moderationAdmin(database: Database): ServiceImpl<typeof Moderati
   };
 }
 
-function requirePattern(pattern: string): void {
+const APPLIES_TO: readonly AppliesTo[] = ["message", "reply", "both"];
+
+function requireAppliesTo(text: string): AppliesTo {
+  const appliesTo = APPLIES_TO.find((each) => each === (text || "message"));
+  if (appliesTo === undefined) throw invalid(`applies_to must be one of ${APPLIES_TO.join(", ")}`);
+  return appliesTo;
+}
+
+function requirePattern(pattern: string, appliesTo: AppliesTo): void {
   if (pattern === "") throw invalid("pattern must not be empty");
   requireText("pattern", pattern, 1_000);
   try {
-    compilePattern(pattern);
+    const matcher = compilePattern(pattern);
+    if (appliesTo !== "message") requireReplyPattern(matcher);
   } catch (cause) {
     throw invalid(cause instanceof Error ? cause.message : "the pattern is not valid");
   }

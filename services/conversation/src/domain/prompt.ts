@@ -1,5 +1,6 @@
 import { create, toBinary } from "@bufbuild/protobuf";
-import { PromptSchema, Role } from "@parley/rpc/llm";
+import type { Pattern } from "@parley/bot-rules/moderation";
+import { PromptSchema, Role, type Tool } from "@parley/rpc/llm";
 
 /** A piece of knowledge, as found for a message. */
 export type Passage = { id: number; source: string; heading: string; text: string };
@@ -13,10 +14,13 @@ export type PromptParts = {
   /** Oldest first. */
   history: readonly Exchange[];
   message: string;
+  tools: readonly Tool[];
+  /** What the reply must not say. */
+  replyPatterns: readonly Pattern[];
 };
 
 /** A parley.llm.v1.Prompt, encoded; its messages end in the visitor's. */
-export function encodePrompt({ system, passages, history, message }: PromptParts): Uint8Array {
+export function encodePrompt({ system, passages, history, message, tools, replyPatterns }: PromptParts): Uint8Array {
   const messages = history.flatMap(({ question, answer }) => [
     { role: Role.USER, content: question },
     { role: Role.ASSISTANT, content: answer },
@@ -28,6 +32,8 @@ export function encodePrompt({ system, passages, history, message }: PromptParts
       system,
       passages: passages.map((passage) => ({ ...passage, id: BigInt(passage.id) })),
       messages,
+      tools: [...tools],
+      replyPatterns: replyPatterns.map(({ pattern, reason, fallback }) => ({ pattern, verdict: { reason, fallback } })),
     }),
   );
 }

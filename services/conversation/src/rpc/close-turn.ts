@@ -3,6 +3,7 @@ import type { CloseTurnRequest, CloseTurnResponseSchema } from "@parley/rpc/conv
 import { type Database, invalid, isUuid, isWorkspaceId, notFound, parseMonth, ServiceError } from "@parley/service-kit";
 import { outcomeFromMessage, outcomeToMessage } from "../domain/outcome.ts";
 import { withoutNul } from "../domain/text.ts";
+import { toToolUse } from "../domain/tool-use.ts";
 import type { TurnCounter } from "../metrics.ts";
 import { type Closing, closeTurn, findMetering, type Settlement } from "../store/close-turn.ts";
 
@@ -60,6 +61,8 @@ function toClosing(request: CloseTurnRequest): Closing {
       name: withoutNul(name),
       microseconds: Number(microseconds),
     })),
+    toolsCalled: request.toolsCalled.map(toToolUse),
+    blockedReason: outcome === "blocked" ? withoutNul(request.blockedReason) : undefined,
   };
 }
 

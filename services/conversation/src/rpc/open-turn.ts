@@ -1,9 +1,9 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { moderate } from "@parley/bot-rules/moderation";
 import type { OpenTurnRequest, OpenTurnResponseSchema } from "@parley/rpc/conversation";
 import type { Database } from "@parley/service-kit";
-import type { BotConfigs } from "../bot-configs.ts";
+import type { BotConfig, BotConfigs } from "../bot-configs.ts";
 import { KNOWLEDGE_CHARACTERS, withinBudget } from "../domain/budget.ts";
-import { moderate } from "../domain/moderation.ts";
 import { encodePrompt } from "../domain/prompt.ts";
 import { requireTurn } from "../domain/turn-request.ts";
 import { readPassages, searchKnowledge } from "../store/knowledge-search.ts";
@@ -42,20 +42,25 @@ export async function handleOpenTurn(
     chunkIds: passages.map((passage) => passage.id),
     blocked,
   });
-  if (opened === undefined) return repeat(database, request, bot.systemPrompt);
+  if (opened === undefined) return repeat(database, request, bot);
 
   const messageId = BigInt(opened.messageId);
   if (blocked) return { messageId, blocked, model: bot.model };
-  const prompt = encodePrompt({ system: bot.systemPrompt, passages, history: opened.history, message });
+  const prompt = encodePrompt({ ...promptOf(bot), passages, history: opened.history, message });
   return { messageId, model: bot.model, prompt };
 }
 
-async function repeat(database: Database, request: OpenTurnRequest, system: string): Promise<Response> {
+async function repeat(database: Database, request: OpenTurnRequest, bot: BotConfig): Promise<Response> {
   const standing = await findTurn(database, request.workspaceId, request.turnId);
   if (standing === undefined) throw sessionNotFound();
   const { blocked, model, message, history } = standing;
   const messageId = BigInt(standing.messageId);
   if (blocked) return { messageId, blocked, model };
   const passages = await readPassages(database, request.workspaceId, standing.chunkIds);
-  return { messageId, model, prompt: encodePrompt({ system, passages, history, message }) };
+  return { messageId, model, prompt: encodePrompt({ ...promptOf(bot), passages, history, message }) };
+}
+
+/** What of its prompt a bot brings itself. */
+function promptOf({ systemPrompt: system, tools, replyPatterns }: BotConfig) {
+  return { system, tools, replyPatterns };
 }

@@ -36,7 +36,12 @@ test("opening a turn costs one statement, and a second one to search what its bo
   const chunks = [{ heading: "", text: "Refunds take a week." }];
   await putSource(db.database, { workspaceId, botId, name: "n", format: "txt", chunks });
   expect(await statementsToOpen(bot)).toHaveLength(2);
-  await insertPattern(db.database, { workspaceId, botId }, { pattern: "rude", reason: "r", fallback: "" }, 1);
+  await insertPattern(
+    db.database,
+    { workspaceId, botId },
+    { pattern: "rude", reason: "r", fallback: "", appliesTo: "message" },
+    1,
+  );
   expect(await statementsToOpen(bot, "rude")).toHaveLength(1);
 });
 

@@ -1,5 +1,6 @@
 import type { Database } from "@parley/service-kit";
-import type { Pattern } from "../domain/moderation.ts";
+import type { NewPattern } from "./moderation.ts";
+import type { ToolDefinition } from "./tools.ts";
 
 /** What a turn needs to know of its bot. */
 export type StoredBotConfig = {
@@ -8,7 +9,9 @@ export type StoredBotConfig = {
   fallback: string;
   hasKnowledge: boolean;
   /** In the order they are tried. */
-  patterns: Pattern[];
+  patterns: NewPattern[];
+  /** By name. */
+  tools: ToolDefinition[];
 };
 
 const READ_BOT_CONFIG = `
@@ -17,10 +20,16 @@ const READ_BOT_CONFIG = `
            SELECT FROM conversation.knowledge_sources s WHERE s.workspace_id = b.workspace_id AND s.bot_id = b.bot_id
          ) AS "hasKnowledge",
          coalesce((
-           SELECT json_agg(json_build_object('pattern', p.pattern, 'reason', p.reason, 'fallback', p.fallback) ORDER BY p.pattern_id)
+           SELECT json_agg(json_build_object(
+                   'pattern', p.pattern, 'reason', p.reason, 'fallback', p.fallback, 'appliesTo', p.applies_to) ORDER BY p.pattern_id)
            FROM conversation.moderation_patterns p
            WHERE p.workspace_id = b.workspace_id AND p.bot_id = b.bot_id
-         ), '[]') AS patterns
+         ), '[]') AS patterns,
+         coalesce((
+           SELECT json_agg(t.definition ORDER BY t.name)
+           FROM conversation.tools t
+           WHERE t.workspace_id = b.workspace_id AND t.bot_id = b.bot_id
+         ), '[]') AS tools
   FROM conversation.bots b
   WHERE b.workspace_id = $1 AND b.bot_id = $2`;
 

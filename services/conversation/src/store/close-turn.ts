@@ -1,5 +1,6 @@
 import type { Database } from "@parley/service-kit";
 import type { Outcome, Status } from "../domain/outcome.ts";
+import type { ToolUse } from "../domain/tool-use.ts";
 
 /** What the quota service is to be told of a turn that was closed. */
 export type Settlement = {
@@ -25,17 +26,20 @@ export type Closing = Metering & {
   /** The UTC month it was reserved in, "YYYY-MM"; a done turn has one. */
   month: string | undefined;
   phases: readonly { name: string; microseconds: number }[];
+  toolsCalled: readonly ToolUse[];
+  /** Why the reply was blocked; undefined unless it was. */
+  blockedReason: string | undefined;
 };
 
 /**
  * What closing entails besides the turn's own row, for each statement that closes turns: its CTE `closed` holds the rows it closed,
- * with the reply's `content`. Every way to close goes through the turn's row while that is `streaming`, so the first one wins.
+ * with the reply's `content` and `tools_called`. Every way to close goes through the turn's row while that is `streaming`, so the first one wins.
  */
 export const RECORD_CLOSED = `
   message AS (
     UPDATE conversation.messages m
     SET status = c.status, content = c.content, model = c.model, tokens_in = c.tokens_in, tokens_out = c.tokens_out,
-        latency_ms = c.latency_ms, error_message = c.error_code, closed_at = c.closed_at
+        latency_ms = c.latency_ms, error_message = c.error_code, tools_called = c.tools_called, closed_at = c.closed_at
     FROM closed c
     WHERE m.workspace_id = c.workspace_id AND m.session_id = c.session_id AND m.message_id = c.message_id
   ), settlement AS (
@@ -53,9 +57,10 @@ const CLOSE_TURN = `
   WITH closed AS (
     UPDATE conversation.turns t
     SET status = $3, model = coalesce(nullif($5, ''), t.model), tokens_in = $6, tokens_out = $7, latency_ms = $8,
-        first_token_ms = $9, error_code = $10, month = to_date($11, 'YYYY-MM'), phases = $12, closed_at = now()
+        first_token_ms = $9, error_code = $10, month = to_date($11, 'YYYY-MM'), phases = $12, blocked_reason = $14,
+        closed_at = now()
     WHERE t.workspace_id = $1 AND t.turn_id = $2 AND t.status = 'streaming'
-    RETURNING t.*, $4::text AS content
+    RETURNING t.*, $4::text AS content, $13::jsonb AS tools_called
   ), ${RECORD_CLOSED}
   ${SELECT_CLOSED}`;
 
@@ -77,6 +82,8 @@ export async function closeTurn(database: Database, closing: Closing): Promise<C
       closing.errorCode,
       closing.month,
       JSON.stringify(closing.phases),
+      JSON.stringify(closing.toolsCalled),
+      closing.blockedReason,
     ],
   });
   return rows[0];

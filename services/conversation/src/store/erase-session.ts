@@ -13,7 +13,7 @@ const CANCEL_TURNS = `
   WITH closed AS (
     UPDATE conversation.turns t SET status = 'cancelled', closed_at = now()
     WHERE t.workspace_id = $1 AND t.session_id = $2 AND t.status = 'streaming'
-    RETURNING t.*, '' AS content
+    RETURNING t.*, '' AS content, '[]'::jsonb AS tools_called
   ), ${RECORD_CLOSED}
   ${SELECT_CLOSED}`;
 

@@ -1,21 +1,28 @@
+import type { Pattern } from "@parley/bot-rules/moderation";
 import type { Database } from "@parley/service-kit";
-import type { Pattern } from "../domain/moderation.ts";
 
-export type StoredPattern = Pattern & { id: number };
+/** What a pattern is tried on: the visitor's message, the model's reply, or both. */
+export type AppliesTo = "message" | "reply" | "both";
+
+export type NewPattern = Pattern & { appliesTo: AppliesTo };
+
+export type StoredPattern = NewPattern & { id: number };
+
+const PATTERN = 'pattern_id AS id, pattern, reason, fallback, applies_to AS "appliesTo"';
 
 /** Stores a pattern of a bot, unless it has `limit` already; undefined then. */
 export async function insertPattern(
   database: Database,
   bot: { workspaceId: string; botId: string },
-  pattern: Pattern,
+  pattern: NewPattern,
   limit: number,
 ): Promise<StoredPattern | undefined> {
   const { rows } = await database.query<StoredPattern>(
-    `INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback)
-     SELECT $1, $2, $3, $4, $5
+    `INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback, applies_to)
+     SELECT $1, $2, $3, $4, $5, $7
      WHERE (SELECT count(*) FROM conversation.moderation_patterns WHERE workspace_id = $1 AND bot_id = $2) < $6
-     RETURNING pattern_id AS id, pattern, reason, fallback`,
-    [bot.workspaceId, bot.botId, pattern.pattern, pattern.reason, pattern.fallback, limit],
+     RETURNING ${PATTERN}`,
+    [bot.workspaceId, bot.botId, pattern.pattern, pattern.reason, pattern.fallback, limit, pattern.appliesTo],
   );
   return rows[0];
 }
@@ -23,7 +30,7 @@ export async function insertPattern(
 /** A bot's patterns in the order they are tried. */
 export async function listPatterns(database: Database, workspaceId: string, botId: string): Promise<StoredPattern[]> {
   const { rows } = await database.query<StoredPattern>(
-    `SELECT pattern_id AS id, pattern, reason, fallback FROM conversation.moderation_patterns
+    `SELECT ${PATTERN} FROM conversation.moderation_patterns
      WHERE workspace_id = $1 AND bot_id = $2 ORDER BY pattern_id`,
     [workspaceId, botId],
   );

@@ -1,6 +1,6 @@
+import type { Verdict } from "@parley/bot-rules/moderation";
 import { type Database, invalid, sqlState } from "@parley/service-kit";
 import { HISTORY_CHARACTERS } from "../domain/budget.ts";
-import type { Verdict } from "../domain/moderation.ts";
 import type { Exchange } from "../domain/prompt.ts";
 import { historySql } from "./history.ts";
 

@@ -19,7 +19,7 @@ const SWEEP = `
     UPDATE conversation.turns t SET status = 'interrupted', closed_at = now()
     FROM lapsed
     WHERE t.workspace_id = lapsed.workspace_id AND t.turn_id = lapsed.turn_id AND t.status = 'streaming'
-    RETURNING t.*, '' AS content
+    RETURNING t.*, '' AS content, '[]'::jsonb AS tools_called
   ), ${RECORD_CLOSED}
   ${SELECT_CLOSED}`;
 

@@ -80,6 +80,8 @@ export function closing(turn: Pick<NewTurn, "workspaceId" | "turnId">, given: Pa
     errorCode: "",
     month: "2026-11",
     phases: [{ name: "open", microseconds: 1_500 }],
+    toolsCalled: [],
+    blockedReason: undefined,
     ...given,
   };
 }

@@ -1,4 +1,6 @@
-import { createLogger, createRegistry, Gauge } from "@parley/service-kit";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { Counter, createLogger, createRegistry, Gauge } from "@parley/service-kit";
 import { describeWith, startRedis, type TestRedis } from "@parley/testing";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -32,9 +34,16 @@ describeWith("redis", "the limiter on Redis", () => {
   });
 
   test("three replicas asked 600 times at once let exactly 60 pass", async () => {
-    const asked = Array.from({ length: 600 }, (_, i) => replicas[i % 3]?.take(policy, "198.51.100.7"));
-    const decisions = await Promise.all(asked);
-    expect(decisions.filter((decision) => decision?.allowed)).toHaveLength(60);
+    // On a machine that is overrun Redis may miss its 50 ms; then what is promised is tried again.
+    const passes = async (attempt: number) => {
+      const asked = Array.from({ length: 600 }, (_, i) => replicas[i % 3]?.take(policy, `198.51.100.${attempt}`));
+      const answers = await Promise.allSettled(asked);
+      if (answers.some(({ status }) => status === "rejected")) return undefined;
+      return answers.filter((answer) => answer.status === "fulfilled" && answer.value?.allowed).length;
+    };
+    let passed: number | undefined;
+    for (let attempt = 0; attempt < 20 && passed === undefined; attempt++) passed = await passes(attempt);
+    expect(passed).toBe(60);
   });
 
   test("never more than the limit passes in any window, also across its border", async () => {
@@ -62,13 +71,15 @@ describeWith("redis", "the limiter on Redis", () => {
   });
 
   test("a Redis that stops answering delays decisions by no more than 100 ms at p99, and each replica then limits alone", async () => {
-    const onFallback = new Gauge({ name: "test_fallback", help: "test", registers: [createRegistry("test")] });
+    const registers = [createRegistry("test")];
+    const onFallback = new Gauge({ name: "test_fallback", help: "test", registers });
+    const localDecisions = new Counter({ name: "test_local_total", help: "test", registers });
     const [replica] = replicas;
     if (replica === undefined) throw new Error("no replica");
     const limiter = createFallbackLimiter(
       replica,
       createLocalLimiter(() => performance.now()),
-      onFallback,
+      { onFallback, localDecisions },
     );
     await server.pause();
     try {
@@ -81,8 +92,11 @@ describeWith("redis", "the limiter on Redis", () => {
       }
       // At p99: one in a hundred may meet a busy machine.
       expect(delaysMs.filter((delay) => delay > 100).length).toBeLessThanOrEqual(1);
+      // After a moment nobody waits for it any more.
+      expect(delaysMs.filter((delay) => delay > 40).length).toBeLessThanOrEqual(10);
       expect(passed).toBe(60);
       expect((await onFallback.get()).values[0]?.value).toBe(1);
+      expect((await localDecisions.get()).values[0]?.value).toBe(100);
     } finally {
       await server.resume();
     }
@@ -91,5 +105,35 @@ describeWith("redis", "the limiter on Redis", () => {
       return (await onFallback.get()).values[0]?.value;
     };
     await expect.poll(fallback, { timeout: 5_000 }).toBe(0);
+  });
+
+  test("a connection that swallows everything is given up for a new one", async () => {
+    const { port } = new URL(server.url);
+    let connections = 0;
+    const swallower = createServer((client) => {
+      const target = connect(Number(port), "127.0.0.1");
+      client.once("close", () => target.destroy()).on("error", () => undefined);
+      target.pipe(client);
+      const isFirst = connections++ === 0;
+      client.on("data", (bytes) => (isFirst && isSwallowing) || target.write(bytes));
+    });
+    let isSwallowing = false;
+    await once(swallower.listen(0, "127.0.0.1"), "listening");
+    const limiter = createRedisLimiter(`redis://127.0.0.1:${(swallower.address() as AddressInfo).port}`, log);
+    try {
+      const answers = () =>
+        limiter.take(policy, "203.0.113.11").then(
+          () => true,
+          () => false,
+        );
+      await expect.poll(answers).toBe(true);
+      isSwallowing = true;
+      expect(await answers()).toBe(false);
+      await expect.poll(answers, { timeout: 10_000 }).toBe(true);
+      expect(connections).toBe(2);
+    } finally {
+      limiter.close();
+      swallower.close();
+    }
   });
 });

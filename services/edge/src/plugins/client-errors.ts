@@ -2,17 +2,22 @@ import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { SECURITY_HEADERS } from "./security-headers.ts";
 
-/** What Node's parser gives up on before there is a request, in the words of every other refusal. */
-export function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === "ECONNRESET" || socket.destroyed) return;
-  // Amid an answer a second one would be read as a part of it.
-  const answering = (socket as Socket & { _httpMessage?: { headersSent: boolean } | null })._httpMessage?.headersSent;
-  if (socket.writable && !answering) socket.write(answerTo(error.code));
-  socket.destroySoon();
+/** Answers what Node's parser gives up on before there is a request, in the words of every other refusal. */
+export function answerUnparsable(onRefusal: (code: string) => void) {
+  return (error: NodeJS.ErrnoException, socket: Socket): void => {
+    if (error.code === "ECONNRESET" || socket.destroyed) return;
+    const [status, code] = refusalOf(error.code);
+    // Amid an answer a second one would be read as a part of it.
+    const answering = (socket as Socket & { _httpMessage?: { headersSent: boolean } | null })._httpMessage?.headersSent;
+    if (socket.writable && !answering) {
+      onRefusal(code);
+      socket.write(answerOf(status, code));
+    }
+    socket.destroySoon();
+  };
 }
 
-function answerTo(code: string | undefined): string {
-  const [status, name] = refusalOf(code);
+function answerOf(status: number, name: string): string {
   const body = JSON.stringify({ error: name });
   const headers = {
     "content-type": "application/json; charset=utf-8",

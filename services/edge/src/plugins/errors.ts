@@ -9,12 +9,18 @@ declare module "fastify" {
   }
 }
 
+export type ErrorsOptions = {
+  /** Told the code of every refusal. */
+  onRefusal: (code: string) => void;
+};
+
 /** One place that turns what a route throws into an answer: a status, `{"<key>": "<code>"}`, never anything of the inside. */
-export const errors = plugin(
-  async (app) => {
+export const errors = plugin<ErrorsOptions>(
+  async (app, { onRefusal }) => {
     app.setErrorHandler<FastifyError | Error>((error, request, reply) => {
       const known = error instanceof HttpError ? error : fromFramework(error);
       if (known.status >= 500) request.log.warn({ error, code: known.code }, "request failed");
+      onRefusal(known.code);
       const key = request.routeOptions.config.errorKey ?? "error";
       // Fastify would close the connection, and who is still sending would see it reset instead of an answer. Node reads and
       // throws away what is left of the body, until the request timeout.
@@ -25,9 +31,10 @@ export const errors = plugin(
         .header("cache-control", "no-store")
         .send({ [key]: known.code });
     });
-    app.setNotFoundHandler((_, reply) =>
-      reply.code(404).header("cache-control", "no-store").send({ error: "not_found" }),
-    );
+    app.setNotFoundHandler((_, reply) => {
+      onRefusal("not_found");
+      return reply.code(404).header("cache-control", "no-store").send({ error: "not_found" });
+    });
   },
   { name: "errors" },
 );

@@ -1,10 +1,10 @@
 import { type RpcClient, RpcError, status } from "@parley/rpc";
 import { type CloseTurnResponse, type ConversationService, TurnOutcome } from "@parley/rpc/conversation";
-import { GenerateStatus, type LlmService } from "@parley/rpc/llm";
+import { type GenerateEnd, GenerateStatus, type LlmService, type ToolCall } from "@parley/rpc/llm";
 import { type QuotaService, ReserveStatus } from "@parley/rpc/quota";
 import { failpoint } from "@parley/service-kit";
 import type { TurnCloser } from "./close-turn.ts";
-import type { Done, FinishReason, QuotaExceeded, TurnSink } from "./events.ts";
+import type { Blocked, Done, FinishReason, QuotaExceeded, TurnSink } from "./events.ts";
 import { type FailureCode, failure, failureCode, quotaExceededMessage } from "./failures.ts";
 import type { Stopwatch } from "./stopwatch.ts";
 
@@ -63,7 +63,9 @@ type Ending = {
   firstTokenMs: number;
   errorCode: FailureCode | "";
   month: string;
+  toolsCalled: Pick<ToolCall, "name" | "arguments" | "status" | "latencyMs">[];
   quota?: QuotaExceeded;
+  blocked?: Blocked;
   /** What was thrown, for the log. */
   cause?: unknown;
 };
@@ -110,11 +112,12 @@ export async function runTurn(
   );
   const latencyMs = watch.elapsedMs();
   failpoint("edge.answered");
-  const { quota: _, cause, ...outcome } = ending;
+  const { quota: _, blocked, cause, ...outcome } = ending;
   const stands = await deps.closer.close({
     workspaceId,
     turnId,
     ...outcome,
+    blockedReason: blocked?.reason ?? "",
     latencyMs,
     phases: watch.phases.map(({ name, microseconds }) => ({ name, microseconds: BigInt(microseconds) })),
   });
@@ -153,6 +156,7 @@ async function answer(
     firstTokenMs: 0,
     errorCode: "internal_error",
     month: "",
+    toolsCalled: [],
   };
   const signal = AbortSignal.any([signals.visitor, signals.shutdown]);
   try {
@@ -196,15 +200,25 @@ async function stream(
       ending.content += event.value.text;
       failpoint("edge.token");
       await sink.token(event.value.text);
+    } else if (event.case === "toolCall") {
+      const { name, arguments: given, status, latencyMs } = event.value;
+      ending.toolsCalled.push({ name, arguments: given, status, latencyMs });
     } else if (event.case === "end") {
       const { model, tokensIn, tokensOut } = event.value;
-      Object.assign(ending, { model, tokensIn, tokensOut });
-      const complete = event.value.status === GenerateStatus.COMPLETE;
-      ending.outcome = complete ? TurnOutcome.DONE : TurnOutcome.ERROR;
-      ending.errorCode = complete ? "" : failureCode(event.value.status);
+      Object.assign(ending, { model, tokensIn, tokensOut }, outcomeOf(event.value));
       watch.mark("tokens");
     }
   }
+}
+
+/** How a reply's end is stored; a blocked one leaves nothing but what is shown instead. */
+function outcomeOf({ status, blocked }: GenerateEnd): Partial<Ending> {
+  if (status === GenerateStatus.COMPLETE) return { outcome: TurnOutcome.DONE, errorCode: "" };
+  if (status === GenerateStatus.BLOCKED && blocked !== undefined) {
+    const { reason, fallback } = blocked;
+    return { outcome: TurnOutcome.BLOCKED, errorCode: "", content: fallback, blocked: { reason, fallback } };
+  }
+  return { outcome: TurnOutcome.ERROR, errorCode: failureCode(status) };
 }
 
 /** Tells the visitor the outcome that stands, which is not always the one this process saw. */
@@ -227,6 +241,9 @@ function tellEnd(
         errorCode: "quota_exceeded",
         done: doneOf("quota_exceeded", used),
       });
+    case TurnOutcome.BLOCKED:
+      if (ending.blocked !== undefined) sink.blocked(ending.blocked);
+      return finish(sink, { ...who, finish: "blocked", errorCode: "", done: doneOf("blocked", used) });
     case TurnOutcome.CANCELLED:
       return finish(sink, { ...who, finish: "cancelled", errorCode: "", done: doneOf("error", used) });
     default: {

@@ -1,28 +1,72 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { CallLedgerAdminService } from "@parley/rpc/llm";
-import { type Database, invalid, isUuid, isWorkspaceId } from "@parley/service-kit";
-import { listCalls } from "../store/calls.ts";
+import type { CallLedgerAdminService, CallSchema } from "@parley/rpc/llm";
+import { type Database, invalid, isUuid, isWorkspaceId, parseMonth } from "@parley/service-kit";
+import { type CallPlace, type CallRow, listCalls, listCallsOfMonth } from "../store/calls.ts";
+import { sumCalls } from "../store/sum-calls.ts";
 
-/** The admin service that reads the call ledger. */
-export function callLedgerAdmin(database: Database): ServiceImpl<typeof CallLedgerAdminService> {
+const DEFAULT_PAGE = 100;
+const MAX_PAGE = 1_000;
+
+/** The admin service that reads the call ledger; `wallClock`, in ms since 1970, is the one that dates its rows. */
+export function callLedgerAdmin(
+  database: Database,
+  wallClock: () => number,
+): ServiceImpl<typeof CallLedgerAdminService> {
+  const thisMonth = () => new Date(wallClock()).toISOString().slice(0, 7);
   return {
     async listCalls({ workspaceId, turnId }) {
-      if (!isWorkspaceId(workspaceId)) throw invalid("workspace_id is not that of a workspace");
+      requireWorkspace(workspaceId);
       if (!isUuid(turnId)) throw invalid("turn_id is not a UUID");
-      const rows = await listCalls(database, workspaceId, turnId);
-      return {
-        calls: rows.map((row) => ({
-          startedAt: row.createdAt.toISOString(),
-          model: row.model,
-          outcome: row.outcome,
-          attempts: row.attempts,
-          tokensIn: row.tokensIn,
-          tokensOut: row.tokensOut,
-          tokensEstimated: row.estimated,
-          firstTokenMs: row.firstTokenMs,
-          latencyMs: row.latencyMs,
-        })),
-      };
+      return { calls: (await listCalls(database, workspaceId, turnId)).map(toMessage) };
     },
+    async listCallsOfMonth({ workspaceId, month, pageSize, pageToken }) {
+      requireWorkspace(workspaceId);
+      if (pageSize < 0 || pageSize > MAX_PAGE) throw invalid(`page_size must be from 0 to ${MAX_PAGE}`);
+      const limit = pageSize || DEFAULT_PAGE;
+      const before = readPlace(pageToken);
+      const rows = await listCallsOfMonth(database, workspaceId, parseMonth(month) ?? thisMonth(), { before, limit });
+      const last = rows.length === limit ? rows.at(-1) : undefined;
+      return { calls: rows.map(toMessage), nextPageToken: last === undefined ? "" : writePlace(last) };
+    },
+    async sumCalls({ month, workspaceId }) {
+      if (workspaceId !== "") requireWorkspace(workspaceId);
+      const summed = parseMonth(month) ?? thisMonth();
+      const sums = (await sumCalls(database, summed, workspaceId)).map((sum) => ({
+        ...sum,
+        calls: BigInt(sum.calls),
+        tokensIn: BigInt(sum.tokensIn),
+        tokensOut: BigInt(sum.tokensOut),
+        unpricedCalls: BigInt(sum.unpricedCalls),
+        estimatedCalls: BigInt(sum.estimatedCalls),
+      }));
+      return { sums, month: summed };
+    },
+  };
+}
+
+function requireWorkspace(workspaceId: string): void {
+  if (!isWorkspaceId(workspaceId)) throw invalid("workspace_id is not that of a workspace");
+}
+
+function writePlace({ createdAt, callId }: CallPlace): string {
+  return `${createdAt.getTime()}.${callId}`;
+}
+
+function readPlace(token: string): CallPlace | undefined {
+  if (token === "") return undefined;
+  const [, time, callId = ""] = /^(\d{1,15})\.(.*)$/.exec(token) ?? [];
+  if (!isUuid(callId)) throw invalid("page_token is none that a page before gave");
+  return { createdAt: new Date(Number(time)), callId };
+}
+
+function toMessage(row: CallRow): MessageInitShape<typeof CallSchema> {
+  const { createdAt, estimated, cost, tries, ...rest } = row;
+  return {
+    ...rest,
+    startedAt: createdAt.toISOString(),
+    tokensEstimated: estimated,
+    cost: cost ?? "",
+    tries: [...tries],
   };
 }

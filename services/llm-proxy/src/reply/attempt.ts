@@ -2,30 +2,37 @@ import type { Prompt } from "@parley/rpc/llm";
 import type { BreakerVerdict } from "../domain/breaker.ts";
 import { ProviderFailure } from "../domain/failure.ts";
 import type { Candidate } from "../providers/catalog.ts";
-import type { CallRecord } from "./call-record.ts";
+import type { CallRecord, Try } from "./call-record.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** Far beyond any answer: a provider that does not stop must not fill our memory, nor a visitor's. */
 const MAX_REPLY_CHARACTERS = 4 * 1024 * 1024;
 
-/** Asks one model once, behind its provider's breaker, cap and timers. Throws ProviderFailure, or the signal's reason. */
+/**
+ * Asks one model once, behind its provider's breaker, cap and timers. Throws ProviderFailure, or the signal's reason. How it went is
+ * added to the record; how it ended is for the caller to write down.
+ */
 export async function* attempt(
   { guarded, name }: Candidate,
   prompt: Prompt,
   record: CallRecord,
+  tried: Try,
   signal: AbortSignal,
   now: () => number,
 ): AsyncGenerator<string> {
   const { settings, provider, breaker, concurrency } = guarded;
-  const queuedAtMs = now();
-  const release = await concurrency.acquire(record.workspaceId, signal);
-  record.queueMs += now() - queuedAtMs;
+  const beganAtMs = now();
+  const release = await concurrency.acquire(record.workspaceId, signal).finally(() => {
+    tried.queueMs = tried.latencyMs = now() - beganAtMs;
+    record.queueMs += tried.queueMs;
+  });
   const settle = breaker.admit();
   if (settle === undefined) {
     release();
     throw new ProviderFailure("provider_error", "breaker_open");
   }
   record.attempts++;
+  tried.sent = true;
   record.usage = undefined;
   record.finished = false;
   const watchdog = new Watchdog(settings.timeouts, signal);
@@ -44,6 +51,7 @@ export async function* attempt(
       },
     });
     for await (const text of texts) {
+      if (tried.firstTokenMs === undefined) tried.firstTokenMs = now() - beganAtMs;
       record.firstTokenAtMs ??= now();
       record.text += text;
       if (record.text.length > MAX_REPLY_CHARACTERS) throw new ProviderFailure("provider_error", "too_large");
@@ -62,6 +70,7 @@ export async function* attempt(
     // A finished reply is whole, whatever befalls its count of tokens or the end of its connection.
     if (!record.finished) throw cause;
   } finally {
+    tried.latencyMs = now() - beganAtMs;
     watchdog.stop();
     settle(verdict);
     release();

@@ -4,6 +4,29 @@ import type { Usage } from "../providers/provider.ts";
 
 export type Outcome = "complete" | "cancelled" | FailureCode;
 
+/** What was done after a try: nothing more when it is empty. */
+export type NextStep = "retry" | "failover" | "end";
+
+/** One try to get an answer from a model: a request to its provider, or what kept one from being sent. */
+export type Try = {
+  /** `<provider>:<model_name>` */
+  model: string;
+  /** When it began, in ms after the call did. */
+  startedMs: number;
+  /** Time spent waiting for a place at the provider. */
+  queueMs: number;
+  /** Whether a request was sent; not when the queue was full or the breaker open. */
+  sent: boolean;
+  /** From its beginning to its first text; undefined when none came. */
+  firstTokenMs: number | undefined;
+  /** From its beginning to its end. */
+  latencyMs: number;
+  outcome: Outcome;
+  /** Why it did not complete; empty when it did. */
+  reason: string;
+  next: NextStep | "";
+};
+
 /** What happens to one call of Generate, written down as it happens. Times are milliseconds of a clock that never goes back. */
 export type CallRecord = {
   workspaceId: string;
@@ -17,11 +40,12 @@ export type CallRecord = {
   price: Price | undefined;
   /** Calls made to providers. */
   attempts: number;
-  retries: number;
   /** Models given up for the next of the route. */
   failovers: number;
   /** Time spent waiting for a place at a provider. */
   queueMs: number;
+  /** Every try, in order. */
+  tries: Try[];
   firstTokenAtMs: number | undefined;
   endedAtMs: number | undefined;
   text: string;
@@ -40,9 +64,9 @@ export function beginCall(call: Pick<CallRecord, "workspaceId" | "turnId" | "ask
     model: "",
     price: undefined,
     attempts: 0,
-    retries: 0,
     failovers: 0,
     queueMs: 0,
+    tries: [],
     firstTokenAtMs: undefined,
     endedAtMs: undefined,
     text: "",
@@ -51,4 +75,22 @@ export function beginCall(call: Pick<CallRecord, "workspaceId" | "turnId" | "ask
     outcome: undefined,
     reason: "",
   };
+}
+
+/** A try of which nothing has happened yet, added to the record. */
+export function beginTry(record: Pick<CallRecord, "tries" | "startedAtMs">, model: string, nowMs: number): Try {
+  const tried: Try = {
+    model,
+    startedMs: nowMs - record.startedAtMs,
+    queueMs: 0,
+    sent: false,
+    firstTokenMs: undefined,
+    latencyMs: 0,
+    // Whatever ends it otherwise says so.
+    outcome: "cancelled",
+    reason: "",
+    next: "",
+  };
+  record.tries.push(tried);
+  return tried;
 }

@@ -5,9 +5,7 @@ import { CallCancelled, ProviderFailure } from "../domain/failure.ts";
 import { retryDelayMs } from "../domain/retry.ts";
 import type { Candidate } from "../providers/catalog.ts";
 import { attempt } from "./attempt.ts";
-import type { CallRecord } from "./call-record.ts";
-
-export type NextStep = "retry" | "failover" | "end";
+import { beginTry, type CallRecord, type NextStep } from "./call-record.ts";
 
 export type ReplyDeps = {
   /** Milliseconds of a clock that never goes back. */
@@ -37,21 +35,24 @@ export async function* reply(
     record.price = priceOf(prices, candidate.name);
     let step: NextStep = "retry";
     for (let attempts = 1; step === "retry"; attempts++) {
+      const tried = beginTry(record, candidate.model, deps.now());
       try {
-        yield* attempt(candidate, prompt, record, signal, deps.now);
-        record.outcome = "complete";
+        yield* attempt(candidate, prompt, record, tried, signal, deps.now);
+        record.outcome = tried.outcome = "complete";
         record.reason = "";
         return;
       } catch (error) {
         const failure = noteFailure(record, error);
         if (failure === undefined) return;
+        tried.outcome = failure.code;
+        tried.reason = failure.reason;
         const over = record.firstTokenAtMs !== undefined || signal.aborted;
         const delayMs = over ? undefined : retryDelayMs(failure, attempts, retries, deps.random());
         step = delayMs !== undefined ? "retry" : over || left.length === 0 ? "end" : "failover";
+        tried.next = step;
         deps.onFailure(candidate, failure, step);
         if (step === "end") return;
-        if (step === "retry") record.retries++;
-        else record.failovers++;
+        if (step === "failover") record.failovers++;
         if (!(await waited(delayMs ?? 0, signal))) {
           noteFailure(record, signal.reason);
           return;

@@ -56,6 +56,15 @@ describe("a route", () => {
       outcome: "complete",
       reason: "",
     });
+    expect(row?.tries.map(({ model, sent, outcome, next }) => [model, sent, outcome === "complete", next])).toEqual([
+      ...Array.from({ length: attempts }, (_, index) => [
+        "first:default",
+        true,
+        false,
+        index === attempts - 1 ? "failover" : "retry",
+      ]),
+      ["second:default", true, true, ""],
+    ]);
     expect([first.requests.length, second.requests.length]).toEqual([attempts, 1]);
   });
 
@@ -85,7 +94,12 @@ describe("a breaker", () => {
     for (let call = 0; call < 2; call++) await proxy.generate({ model: "second:x" });
     const asked = second.requests.length;
     expect(asked).toBe(3);
-    const events = await proxy.generate({ model: "second:x" });
+    const turnId = randomUUID();
+    const events = await proxy.generate({ model: "second:x", turnId });
+    const [refused] = await proxy.rowsOf("ws_test", turnId);
+    expect(refused?.tries).toMatchObject([
+      { sent: false, outcome: "provider_error", reason: "breaker_open", next: "end" },
+    ]);
     expect([statusOf(events), events.end.attempts, events.end.model]).toEqual(["PROVIDER_ERROR", 0, ""]);
     expect(second.requests).toHaveLength(asked);
     expect(await proxy.metric('parley_llm_breaker_state{provider="second",service="llm-proxy"}')).toBe(2);

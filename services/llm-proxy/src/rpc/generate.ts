@@ -7,12 +7,12 @@ import { parseModelName } from "../domain/model-name.ts";
 import { pieces } from "../domain/pieces.ts";
 import type { Ledger } from "../ledger.ts";
 import type { Metrics } from "../metrics.ts";
-import { beginCall, type CallRecord, type Outcome } from "../reply/call-record.ts";
+import { beginCall, type CallRecord, type Outcome, type Try } from "../reply/call-record.ts";
 import type { FlushClock } from "../reply/flush-clock.ts";
 import { joined } from "../reply/joined.ts";
 import { type Metering, meter } from "../reply/meter.ts";
 import type { Responder } from "../reply/responder.ts";
-import type { CallRow } from "../store/calls.ts";
+import type { CallRow, TryRow } from "../store/calls.ts";
 import { readPrompt } from "./prompt.ts";
 
 export type GenerateDeps = {
@@ -96,6 +96,21 @@ function toRow(record: CallRecord, metering: Metering, callId: string, createdAt
     outcome: record.outcome ?? "cancelled",
     reason: record.reason,
     cost: costOf(record.price, metering.tokensIn, metering.tokensOut),
+    rounds: 1,
+    toolCalls: 0,
+    toolsMs: 0,
+    tries: record.tries.map(toTryRow),
     createdAt,
+  };
+}
+
+function toTryRow(tried: Try): TryRow {
+  const { startedMs, queueMs, firstTokenMs = 0, latencyMs } = tried;
+  return {
+    ...tried,
+    startedMs: Math.round(startedMs),
+    queueMs: Math.round(queueMs),
+    firstTokenMs: Math.round(firstTokenMs),
+    latencyMs: Math.round(latencyMs),
   };
 }

@@ -65,7 +65,7 @@ const BROKEN: [name: string, code: string, reason: string, retryable: boolean][]
   ["json-null", "provider_error", "malformed", false],
   ["json-array", "provider_error", "malformed", false],
   ["plain-json", "provider_error", "truncated", true],
-  ["wrong-types", "provider_error", "truncated", true],
+  ["wrong-types", "provider_error", "malformed", false],
 ];
 
 describe("ChatStreamReader", () => {

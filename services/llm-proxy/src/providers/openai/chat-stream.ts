@@ -1,44 +1,34 @@
-import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { codeOf, failureOfStatus, ProviderFailure } from "../../domain/failure.ts";
 import type { Usage } from "../provider.ts";
+import { damagedKey, isDamaged } from "./damaged.ts";
+import { EventStream } from "./event-stream.ts";
 
-/** One event may hold a very long token, but not an endless one. */
-const MAX_EVENT_CHARACTERS = 8 * 1024 * 1024;
 const MAX_TOKENS = 2 ** 31 - 1;
 
 // What we read of a chunk; nothing about it is taken on trust.
-type Chunk = { error?: unknown; choices?: unknown; usage?: unknown };
-type Choice = { delta?: { content?: unknown } | null; finish_reason?: unknown; error?: unknown };
+type Chunk = Record<string, unknown>;
 type ErrorBody = { code?: unknown; status?: unknown; type?: unknown };
 
-/** Reads the body of a streamed chat completion: bytes in, text out. */
+/** Reads the body of a streamed chat completion: bytes in, text out. What it cannot read is an error, never a gap in the text. */
 export class ChatStreamReader {
   /** A finish reason was read: the reply is whole. */
   finished: boolean = false;
   /** `[DONE]` was read: nothing follows. */
   ended: boolean = false;
   usage: Usage | undefined;
-  readonly #decoder = new TextDecoder();
-  readonly #parser = createParser({
-    maxBufferSize: MAX_EVENT_CHARACTERS,
-    onEvent: (event) => this.#read(event),
-    onError: (error) => {
-      if (error.type === "max-buffer-size-exceeded") this.#failure ??= broken("too_large");
-    },
-  });
+  readonly #events = new EventStream((event) => this.#read(event.event, event.data));
   #answered: boolean = false;
   #failure: ProviderFailure | undefined;
   #text = "";
 
   /** Takes what one read brought and returns its text, joined. Throws ProviderFailure when the stream says or is an error. */
   feed(bytes: Uint8Array): string {
-    return this.#take(this.#decoder.decode(bytes, { stream: true }));
+    return this.#take(() => this.#events.feed(bytes));
   }
 
   /** Takes the end of the body. Throws ProviderFailure when it came before the end of the reply. */
   end(): string {
-    // Some servers leave out the last blank line.
-    const text = this.#take(`${this.#decoder.decode()}\n\n`);
+    const text = this.#take(() => this.#events.end());
     if (!this.finished && !(this.ended && this.#answered)) {
       throw new ProviderFailure("provider_error", "truncated", { retryable: true, fault: true });
     }
@@ -46,60 +36,97 @@ export class ChatStreamReader {
     return text;
   }
 
-  #take(characters: string): string {
+  #take(readMore: () => void): string {
     this.#text = "";
-    if (this.#failure === undefined) this.#parser.feed(characters);
+    if (this.#failure === undefined) {
+      readMore();
+      if (this.#events.broken !== undefined) this.#failure ??= broken(this.#events.broken);
+    }
     if (this.#failure !== undefined && !this.finished) throw this.#failure;
     return this.#text;
   }
 
-  #read(event: EventSourceMessage): void {
+  #read(name: string | undefined, data: string): void {
     if (this.ended || this.#failure !== undefined) return;
-    if (event.data === "[DONE]") {
+    // Only here, so that a page of HTML is what it was before: a stream without a single event.
+    if (this.#events.hasHole) this.#failure = broken("malformed");
+    else if (data === "[DONE]") {
       this.ended = true;
       if (this.#answered) this.finished = true;
-      return;
-    }
-    const chunk = parseObject(event.data);
-    if (chunk === undefined) this.#failure = broken("malformed");
-    else if (chunk.error !== undefined && chunk.error !== null) this.#failure = failureOfError(chunk.error);
-    else if (event.event === "error") this.#failure = failureOfError(chunk);
-    else this.#readChunk(chunk);
+    } else this.#readChunk(name, data);
   }
 
-  #readChunk(chunk: Chunk): void {
-    this.usage = readUsage(chunk.usage) ?? this.usage;
-    const choice: unknown = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
-    if (typeof choice !== "object" || choice === null) return;
-    this.#answered = true;
-    const { delta, finish_reason: finishReason, error } = choice as Choice;
-    if (finishReason === "error") {
-      this.#failure = failureOfError(error);
-      return;
+  #readChunk(name: string | undefined, data: string): void {
+    try {
+      const chunk = parseObject(data);
+      const error = chunk.choices === undefined ? field(chunk, "error", isSomething) : chunk.error;
+      if (isSomething(error)) this.#failure = failureOfError(error);
+      else if (name !== undefined && isSame(name, "error")) this.#failure = failureOfError(chunk);
+      else this.#readChoice(chunk);
+    } catch (error) {
+      if (!(error instanceof ProviderFailure)) throw error;
+      this.#failure = error;
     }
-    this.#text += contentText(delta?.content);
-    if (typeof finishReason === "string" && finishReason !== "") this.finished = true;
+  }
+
+  #readChoice(chunk: Chunk): void {
+    this.usage = readUsage(chunk.usage) ?? this.usage;
+    const choices = field(chunk, "choices", Array.isArray) ?? [];
+    if (choices.length === 0) return;
+    const [choice]: unknown[] = choices;
+    if (!isObject(choice)) throw broken("malformed");
+    this.#answered = true;
+    if (choice.finish_reason === "error") throw failureOfError(choice.error);
+    this.#text += contentText(field(choice, "delta", isObject) ?? {});
+    if (typeof choice.finish_reason === "string" && choice.finish_reason !== "") this.finished = true;
   }
 }
 
-function parseObject(data: string): Chunk | undefined {
+function parseObject(data: string): Chunk {
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(data);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+    value = JSON.parse(data);
   } catch {
-    return undefined;
+    throw broken("malformed");
   }
+  if (!isObject(value)) throw broken("malformed");
+  return value;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isSomething = (value: unknown): value is string | number | boolean | object =>
+  value !== undefined && value !== null;
+const isString = (value: unknown): value is string => typeof value === "string";
+const isText = (value: unknown): value is string | unknown[] => isString(value) || Array.isArray(value);
+
+/** Whether a word is the one expected. Throws when it is that one, damaged. */
+function isSame(word: string, expected: string): boolean {
+  if (isDamaged(word, expected)) throw broken("malformed");
+  return word === expected;
+}
+
+/** A field that may be missing or null, but not of another kind, nor there under a name that was damaged on its way. */
+function field<T>(object: Chunk, name: string, isKind: (value: unknown) => value is T): T | undefined {
+  const value = object[name];
+  if (value !== undefined && value !== null) {
+    if (isKind(value)) return value;
+    throw broken("malformed");
+  }
+  const damaged = damagedKey(object, name);
+  if (damaged !== undefined && isKind(object[damaged])) throw broken("malformed");
+  return undefined;
 }
 
 /** Content is a string, or with some providers a list of parts, of which only text is for the visitor. */
-function contentText(content: unknown): string {
-  if (typeof content === "string") return content;
-  if (!Array.isArray(content)) return "";
-  return content
-    .map((part: { type?: unknown; text?: unknown } | null) =>
-      part?.type === "text" && typeof part.text === "string" ? part.text : "",
-    )
-    .join("");
+function contentText(delta: Record<string, unknown>): string {
+  const content = field(delta, "content", isText) ?? "";
+  return isString(content) ? content : content.map(partText).join("");
+}
+
+function partText(part: unknown): string {
+  if (!isObject(part)) throw broken("malformed");
+  return isSame(field(part, "type", isString) ?? "", "text") ? (field(part, "text", isString) ?? "") : "";
 }
 
 function readUsage(usage: unknown): Usage | undefined {

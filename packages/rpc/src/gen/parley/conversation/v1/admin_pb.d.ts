@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { BotDisplay } from "./conversation_pb.js";
+import type { Tool } from "../../llm/v1/llm_pb.js";
 
 /**
  * Describes the file parley/conversation/v1/admin.proto.
@@ -641,6 +642,13 @@ export declare type Pattern = Message<"parley.conversation.v1.Pattern"> & {
    * @generated from field: string fallback = 4;
    */
   fallback: string;
+
+  /**
+   * What it is tried on: message (the visitor's), reply (the model's) or both.
+   *
+   * @generated from field: string applies_to = 5;
+   */
+  appliesTo: string;
 };
 
 /**
@@ -689,6 +697,13 @@ export declare type AddPatternRequest = Message<"parley.conversation.v1.AddPatte
    * @generated from field: string reason = 5;
    */
   reason: string;
+
+  /**
+   * What it is tried on: message, reply or both; empty for message. For replies its matches must have an end.
+   *
+   * @generated from field: string applies_to = 6;
+   */
+  appliesTo: string;
 };
 
 /**
@@ -811,6 +826,155 @@ export declare type RemovePatternResponse = Message<"parley.conversation.v1.Remo
  * Use `create(RemovePatternResponseSchema)` to create a new message.
  */
 export declare const RemovePatternResponseSchema: GenMessage<RemovePatternResponse>;
+
+/**
+ * PutToolRequest describes a tool.
+ *
+ * @generated from message parley.conversation.v1.PutToolRequest
+ */
+export declare type PutToolRequest = Message<"parley.conversation.v1.PutToolRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The tool.
+   *
+   * @generated from field: parley.llm.v1.Tool tool = 3;
+   */
+  tool?: Tool | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.PutToolRequest.
+ * Use `create(PutToolRequestSchema)` to create a new message.
+ */
+export declare const PutToolRequestSchema: GenMessage<PutToolRequest>;
+
+/**
+ * PutToolResponse holds the tool.
+ *
+ * @generated from message parley.conversation.v1.PutToolResponse
+ */
+export declare type PutToolResponse = Message<"parley.conversation.v1.PutToolResponse"> & {
+  /**
+   * The tool as it is stored.
+   *
+   * @generated from field: parley.llm.v1.Tool tool = 1;
+   */
+  tool?: Tool | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.PutToolResponse.
+ * Use `create(PutToolResponseSchema)` to create a new message.
+ */
+export declare const PutToolResponseSchema: GenMessage<PutToolResponse>;
+
+/**
+ * ListToolsRequest names a bot.
+ *
+ * @generated from message parley.conversation.v1.ListToolsRequest
+ */
+export declare type ListToolsRequest = Message<"parley.conversation.v1.ListToolsRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListToolsRequest.
+ * Use `create(ListToolsRequestSchema)` to create a new message.
+ */
+export declare const ListToolsRequestSchema: GenMessage<ListToolsRequest>;
+
+/**
+ * ListToolsResponse lists tools.
+ *
+ * @generated from message parley.conversation.v1.ListToolsResponse
+ */
+export declare type ListToolsResponse = Message<"parley.conversation.v1.ListToolsResponse"> & {
+  /**
+   * The tools, by name.
+   *
+   * @generated from field: repeated parley.llm.v1.Tool tools = 1;
+   */
+  tools: Tool[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListToolsResponse.
+ * Use `create(ListToolsResponseSchema)` to create a new message.
+ */
+export declare const ListToolsResponseSchema: GenMessage<ListToolsResponse>;
+
+/**
+ * RemoveToolRequest names a tool.
+ *
+ * @generated from message parley.conversation.v1.RemoveToolRequest
+ */
+export declare type RemoveToolRequest = Message<"parley.conversation.v1.RemoveToolRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The tool's name.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RemoveToolRequest.
+ * Use `create(RemoveToolRequestSchema)` to create a new message.
+ */
+export declare const RemoveToolRequestSchema: GenMessage<RemoveToolRequest>;
+
+/**
+ * RemoveToolResponse confirms a removal.
+ *
+ * @generated from message parley.conversation.v1.RemoveToolResponse
+ */
+export declare type RemoveToolResponse = Message<"parley.conversation.v1.RemoveToolResponse"> & {
+};
+
+/**
+ * Describes the message parley.conversation.v1.RemoveToolResponse.
+ * Use `create(RemoveToolResponseSchema)` to create a new message.
+ */
+export declare const RemoveToolResponseSchema: GenMessage<RemoveToolResponse>;
 
 /**
  * Source is a document of a bot's knowledge.
@@ -1532,6 +1696,45 @@ export declare const ModerationAdminService: GenService<{
     methodKind: "unary";
     input: typeof RemovePatternRequestSchema;
     output: typeof RemovePatternResponseSchema;
+  },
+}>;
+
+/**
+ * ToolAdminService manages what bots may call while they answer. Served on the ops port only.
+ *
+ * @generated from service parley.conversation.v1.ToolAdminService
+ */
+export declare const ToolAdminService: GenService<{
+  /**
+   * PutTool gives a bot a tool, in place of the one of its name if there is one. NOT_FOUND (bot_not_found), INVALID_ARGUMENT,
+   * RESOURCE_EXHAUSTED (too_many_tools).
+   *
+   * @generated from rpc parley.conversation.v1.ToolAdminService.PutTool
+   */
+  putTool: {
+    methodKind: "unary";
+    input: typeof PutToolRequestSchema;
+    output: typeof PutToolResponseSchema;
+  },
+  /**
+   * ListTools lists a bot's tools, by name.
+   *
+   * @generated from rpc parley.conversation.v1.ToolAdminService.ListTools
+   */
+  listTools: {
+    methodKind: "unary";
+    input: typeof ListToolsRequestSchema;
+    output: typeof ListToolsResponseSchema;
+  },
+  /**
+   * RemoveTool removes a tool. NOT_FOUND (tool_not_found).
+   *
+   * @generated from rpc parley.conversation.v1.ToolAdminService.RemoveTool
+   */
+  removeTool: {
+    methodKind: "unary";
+    input: typeof RemoveToolRequestSchema;
+    output: typeof RemoveToolResponseSchema;
   },
 }>;
 

@@ -517,6 +517,20 @@ export declare type CloseTurnRequest = Message<"parley.conversation.v1.CloseTurn
    * @generated from field: repeated parley.conversation.v1.Phase phases = 12;
    */
   phases: Phase[];
+
+  /**
+   * The tools that were called, in order.
+   *
+   * @generated from field: repeated parley.conversation.v1.ToolUse tools_called = 13;
+   */
+  toolsCalled: ToolUse[];
+
+  /**
+   * Why the reply was blocked; empty unless the outcome is blocked.
+   *
+   * @generated from field: string blocked_reason = 14;
+   */
+  blockedReason: string;
 };
 
 /**
@@ -524,6 +538,47 @@ export declare type CloseTurnRequest = Message<"parley.conversation.v1.CloseTurn
  * Use `create(CloseTurnRequestSchema)` to create a new message.
  */
 export declare const CloseTurnRequestSchema: GenMessage<CloseTurnRequest>;
+
+/**
+ * ToolUse is a call of a tool, as the transcript shows it.
+ *
+ * @generated from message parley.conversation.v1.ToolUse
+ */
+export declare type ToolUse = Message<"parley.conversation.v1.ToolUse"> & {
+  /**
+   * The tool's name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * How it went.
+   *
+   * @generated from field: string status = 2;
+   */
+  status: string;
+
+  /**
+   * Milliseconds until it had answered.
+   *
+   * @generated from field: int32 latency_ms = 3;
+   */
+  latencyMs: number;
+
+  /**
+   * The arguments, a JSON object.
+   *
+   * @generated from field: string arguments = 4;
+   */
+  arguments: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ToolUse.
+ * Use `create(ToolUseSchema)` to create a new message.
+ */
+export declare const ToolUseSchema: GenMessage<ToolUse>;
 
 /**
  * CloseTurnResponse is the outcome that stands.

@@ -248,6 +248,83 @@ export declare type Call = Message<"parley.llm.v1.Call"> & {
    * @generated from field: int32 latency_ms = 9;
    */
   latencyMs: number;
+
+  /**
+   * The provider that answered, or was tried last; empty when none was.
+   *
+   * @generated from field: string provider = 10;
+   */
+  provider: string;
+
+  /**
+   * The model or route that was asked for; empty for the installation's default.
+   *
+   * @generated from field: string asked = 11;
+   */
+  asked: string;
+
+  /**
+   * Models given up for the next of the route.
+   *
+   * @generated from field: int32 failovers = 12;
+   */
+  failovers: number;
+
+  /**
+   * Milliseconds it waited for a place at its providers.
+   *
+   * @generated from field: int32 queue_ms = 13;
+   */
+  queueMs: number;
+
+  /**
+   * A decimal, in the currency of the price table; empty when the model has no price.
+   *
+   * @generated from field: string cost = 14;
+   */
+  cost: string;
+
+  /**
+   * Why it did not complete, in a word such as http_503; empty when it did.
+   *
+   * @generated from field: string reason = 15;
+   */
+  reason: string;
+
+  /**
+   * What was tried, in order.
+   *
+   * @generated from field: repeated parley.llm.v1.Try tries = 16;
+   */
+  tries: Try[];
+
+  /**
+   * Times that the model was asked: once, and once more after each time that it called tools.
+   *
+   * @generated from field: int32 rounds = 17;
+   */
+  rounds: number;
+
+  /**
+   * Calls of tools.
+   *
+   * @generated from field: int32 tool_calls = 18;
+   */
+  toolCalls: number;
+
+  /**
+   * Milliseconds it waited for tools.
+   *
+   * @generated from field: int32 tools_ms = 19;
+   */
+  toolsMs: number;
+
+  /**
+   * The turn, a UUID.
+   *
+   * @generated from field: string turn_id = 20;
+   */
+  turnId: string;
 };
 
 /**
@@ -255,6 +332,82 @@ export declare type Call = Message<"parley.llm.v1.Call"> & {
  * Use `create(CallSchema)` to create a new message.
  */
 export declare const CallSchema: GenMessage<Call>;
+
+/**
+ * Try is one model tried once, or not tried because its provider's breaker was open or its queue full.
+ *
+ * @generated from message parley.llm.v1.Try
+ */
+export declare type Try = Message<"parley.llm.v1.Try"> & {
+  /**
+   * The model, "<provider>:<model_name>".
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * Why it failed, in a word such as http_503 or breaker_open; empty when it did not.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * What was done next: retry, failover or end; empty when it did not fail.
+   *
+   * @generated from field: string next = 3;
+   */
+  next: string;
+
+  /**
+   * Milliseconds until it had failed or was through, the wait for a place included.
+   *
+   * @generated from field: int32 latency_ms = 4;
+   */
+  latencyMs: number;
+
+  /**
+   * How it ended: complete, cancelled, or the stable code of what failed.
+   *
+   * @generated from field: string outcome = 5;
+   */
+  outcome: string;
+
+  /**
+   * When it began, in milliseconds after the call did.
+   *
+   * @generated from field: int32 started_ms = 6;
+   */
+  startedMs: number;
+
+  /**
+   * Milliseconds it waited for a place at its provider.
+   *
+   * @generated from field: int32 queue_ms = 7;
+   */
+  queueMs: number;
+
+  /**
+   * Whether a request was sent to the provider.
+   *
+   * @generated from field: bool sent = 8;
+   */
+  sent: boolean;
+
+  /**
+   * Milliseconds to its first token, the wait for a place included; 0 when none came.
+   *
+   * @generated from field: int32 first_token_ms = 9;
+   */
+  firstTokenMs: number;
+};
+
+/**
+ * Describes the message parley.llm.v1.Try.
+ * Use `create(TrySchema)` to create a new message.
+ */
+export declare const TrySchema: GenMessage<Try>;
 
 /**
  * ListCallsResponse lists calls.
@@ -275,6 +428,190 @@ export declare type ListCallsResponse = Message<"parley.llm.v1.ListCallsResponse
  * Use `create(ListCallsResponseSchema)` to create a new message.
  */
 export declare const ListCallsResponseSchema: GenMessage<ListCallsResponse>;
+
+/**
+ * ListCallsOfMonthRequest names a workspace and a month.
+ *
+ * @generated from message parley.llm.v1.ListCallsOfMonthRequest
+ */
+export declare type ListCallsOfMonthRequest = Message<"parley.llm.v1.ListCallsOfMonthRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The UTC month, "YYYY-MM"; empty for the current one.
+   *
+   * @generated from field: string month = 2;
+   */
+  month: string;
+
+  /**
+   * Calls on a page, at most 1,000; 100 when it is 0.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the page before; empty for the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message parley.llm.v1.ListCallsOfMonthRequest.
+ * Use `create(ListCallsOfMonthRequestSchema)` to create a new message.
+ */
+export declare const ListCallsOfMonthRequestSchema: GenMessage<ListCallsOfMonthRequest>;
+
+/**
+ * ListCallsOfMonthResponse is a page of calls.
+ *
+ * @generated from message parley.llm.v1.ListCallsOfMonthResponse
+ */
+export declare type ListCallsOfMonthResponse = Message<"parley.llm.v1.ListCallsOfMonthResponse"> & {
+  /**
+   * The calls, the newest first.
+   *
+   * @generated from field: repeated parley.llm.v1.Call calls = 1;
+   */
+  calls: Call[];
+
+  /**
+   * Asks for the next page; empty on the last.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message parley.llm.v1.ListCallsOfMonthResponse.
+ * Use `create(ListCallsOfMonthResponseSchema)` to create a new message.
+ */
+export declare const ListCallsOfMonthResponseSchema: GenMessage<ListCallsOfMonthResponse>;
+
+/**
+ * SumCallsRequest names a month.
+ *
+ * @generated from message parley.llm.v1.SumCallsRequest
+ */
+export declare type SumCallsRequest = Message<"parley.llm.v1.SumCallsRequest"> & {
+  /**
+   * The UTC month, "YYYY-MM"; empty for the current one.
+   *
+   * @generated from field: string month = 1;
+   */
+  month: string;
+
+  /**
+   * The workspace; empty for each that made a call.
+   *
+   * @generated from field: string workspace_id = 2;
+   */
+  workspaceId: string;
+};
+
+/**
+ * Describes the message parley.llm.v1.SumCallsRequest.
+ * Use `create(SumCallsRequestSchema)` to create a new message.
+ */
+export declare const SumCallsRequestSchema: GenMessage<SumCallsRequest>;
+
+/**
+ * SumCallsResponse holds the sums.
+ *
+ * @generated from message parley.llm.v1.SumCallsResponse
+ */
+export declare type SumCallsResponse = Message<"parley.llm.v1.SumCallsResponse"> & {
+  /**
+   * The sums, by workspace.
+   *
+   * @generated from field: repeated parley.llm.v1.CallSum sums = 1;
+   */
+  sums: CallSum[];
+
+  /**
+   * The month they are of, "YYYY-MM".
+   *
+   * @generated from field: string month = 2;
+   */
+  month: string;
+};
+
+/**
+ * Describes the message parley.llm.v1.SumCallsResponse.
+ * Use `create(SumCallsResponseSchema)` to create a new message.
+ */
+export declare const SumCallsResponseSchema: GenMessage<SumCallsResponse>;
+
+/**
+ * CallSum is what one workspace's calls of a month add up to.
+ *
+ * @generated from message parley.llm.v1.CallSum
+ */
+export declare type CallSum = Message<"parley.llm.v1.CallSum"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * Calls.
+   *
+   * @generated from field: int64 calls = 2;
+   */
+  calls: bigint;
+
+  /**
+   * Tokens of the prompts.
+   *
+   * @generated from field: int64 tokens_in = 3;
+   */
+  tokensIn: bigint;
+
+  /**
+   * Tokens of the replies.
+   *
+   * @generated from field: int64 tokens_out = 4;
+   */
+  tokensOut: bigint;
+
+  /**
+   * What the calls with a price cost, a decimal.
+   *
+   * @generated from field: string cost = 5;
+   */
+  cost: string;
+
+  /**
+   * Calls that used tokens and have no price.
+   *
+   * @generated from field: int64 unpriced_calls = 6;
+   */
+  unpricedCalls: bigint;
+
+  /**
+   * Calls whose tokens were counted here for want of the provider's own count.
+   *
+   * @generated from field: int64 estimated_calls = 7;
+   */
+  estimatedCalls: bigint;
+};
+
+/**
+ * Describes the message parley.llm.v1.CallSum.
+ * Use `create(CallSumSchema)` to create a new message.
+ */
+export declare const CallSumSchema: GenMessage<CallSum>;
 
 /**
  * ProviderAdminService shows the configured providers and asks them. Served on the ops port only.
@@ -319,6 +656,26 @@ export declare const CallLedgerAdminService: GenService<{
     methodKind: "unary";
     input: typeof ListCallsRequestSchema;
     output: typeof ListCallsResponseSchema;
+  },
+  /**
+   * ListCallsOfMonth lists the calls of one workspace and month, the newest first, a page at a time.
+   *
+   * @generated from rpc parley.llm.v1.CallLedgerAdminService.ListCallsOfMonth
+   */
+  listCallsOfMonth: {
+    methodKind: "unary";
+    input: typeof ListCallsOfMonthRequestSchema;
+    output: typeof ListCallsOfMonthResponseSchema;
+  },
+  /**
+   * SumCalls adds up one month's calls, of one workspace or of each.
+   *
+   * @generated from rpc parley.llm.v1.CallLedgerAdminService.SumCalls
+   */
+  sumCalls: {
+    methodKind: "unary";
+    input: typeof SumCallsRequestSchema;
+    output: typeof SumCallsResponseSchema;
   },
 }>;
 

@@ -79,6 +79,20 @@ export declare type Prompt = Message<"parley.llm.v1.Prompt"> & {
    * @generated from field: repeated parley.llm.v1.PromptMessage messages = 3;
    */
   messages: PromptMessage[];
+
+  /**
+   * What the model may call while it answers.
+   *
+   * @generated from field: repeated parley.llm.v1.Tool tools = 4;
+   */
+  tools: Tool[];
+
+  /**
+   * What the reply must not say.
+   *
+   * @generated from field: repeated parley.llm.v1.ReplyPattern reply_patterns = 5;
+   */
+  replyPatterns: ReplyPattern[];
 };
 
 /**
@@ -86,6 +100,179 @@ export declare type Prompt = Message<"parley.llm.v1.Prompt"> & {
  * Use `create(PromptSchema)` to create a new message.
  */
 export declare const PromptSchema: GenMessage<Prompt>;
+
+/**
+ * Tool is something a model may call: one HTTP request, or all that an MCP server offers.
+ *
+ * @generated from message parley.llm.v1.Tool
+ */
+export declare type Tool = Message<"parley.llm.v1.Tool"> & {
+  /**
+   * The name the model calls it by; of an MCP server, what stands before the names of its tools.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * A secret that the operator declared in LLM_CONFIG, by its name; empty for none.
+   *
+   * @generated from field: string secret = 2;
+   */
+  secret: string;
+
+  /**
+   * What it is.
+   *
+   * @generated from oneof parley.llm.v1.Tool.kind
+   */
+  kind: {
+    /**
+     * One HTTP request.
+     *
+     * @generated from field: parley.llm.v1.HttpTool http = 3;
+     */
+    value: HttpTool;
+    case: "http";
+  } | {
+    /**
+     * An MCP server.
+     *
+     * @generated from field: parley.llm.v1.McpServer mcp = 4;
+     */
+    value: McpServer;
+    case: "mcp";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message parley.llm.v1.Tool.
+ * Use `create(ToolSchema)` to create a new message.
+ */
+export declare const ToolSchema: GenMessage<Tool>;
+
+/**
+ * HttpTool is an HTTP request that a model fills in.
+ *
+ * @generated from message parley.llm.v1.HttpTool
+ */
+export declare type HttpTool = Message<"parley.llm.v1.HttpTool"> & {
+  /**
+   * What it does and when to call it, for the model.
+   *
+   * @generated from field: string description = 1;
+   */
+  description: string;
+
+  /**
+   * GET, POST, PUT, PATCH or DELETE.
+   *
+   * @generated from field: string method = 2;
+   */
+  method: string;
+
+  /**
+   * The URL; {name} in its path or query stands for an argument. The other arguments go into the query of a GET or DELETE, else
+   * into the body, a JSON object.
+   *
+   * @generated from field: string url = 3;
+   */
+  url: string;
+
+  /**
+   * The JSON Schema of its arguments, an object's.
+   *
+   * @generated from field: string parameters = 4;
+   */
+  parameters: string;
+};
+
+/**
+ * Describes the message parley.llm.v1.HttpTool.
+ * Use `create(HttpToolSchema)` to create a new message.
+ */
+export declare const HttpToolSchema: GenMessage<HttpTool>;
+
+/**
+ * McpServer is a server of the Model Context Protocol over streamable HTTP.
+ *
+ * @generated from message parley.llm.v1.McpServer
+ */
+export declare type McpServer = Message<"parley.llm.v1.McpServer"> & {
+  /**
+   * Its endpoint.
+   *
+   * @generated from field: string url = 1;
+   */
+  url: string;
+
+  /**
+   * The tools of it that may be called, by its own names; empty for all.
+   *
+   * @generated from field: repeated string only = 2;
+   */
+  only: string[];
+};
+
+/**
+ * Describes the message parley.llm.v1.McpServer.
+ * Use `create(McpServerSchema)` to create a new message.
+ */
+export declare const McpServerSchema: GenMessage<McpServer>;
+
+/**
+ * ReplyPattern is a moderation pattern for replies.
+ *
+ * @generated from message parley.llm.v1.ReplyPattern
+ */
+export declare type ReplyPattern = Message<"parley.llm.v1.ReplyPattern"> & {
+  /**
+   * An RE2 expression whose matches have an end; case is ignored.
+   *
+   * @generated from field: string pattern = 1;
+   */
+  pattern: string;
+
+  /**
+   * The verdict when it matches.
+   *
+   * @generated from field: parley.llm.v1.ReplyBlocked verdict = 2;
+   */
+  verdict?: ReplyBlocked | undefined;
+};
+
+/**
+ * Describes the message parley.llm.v1.ReplyPattern.
+ * Use `create(ReplyPatternSchema)` to create a new message.
+ */
+export declare const ReplyPatternSchema: GenMessage<ReplyPattern>;
+
+/**
+ * ReplyBlocked is the verdict on a reply in which a pattern matches.
+ *
+ * @generated from message parley.llm.v1.ReplyBlocked
+ */
+export declare type ReplyBlocked = Message<"parley.llm.v1.ReplyBlocked"> & {
+  /**
+   * Why, e.g. blocked_pattern.
+   *
+   * @generated from field: string reason = 1;
+   */
+  reason: string;
+
+  /**
+   * What to show the visitor instead of the reply.
+   *
+   * @generated from field: string fallback = 2;
+   */
+  fallback: string;
+};
+
+/**
+ * Describes the message parley.llm.v1.ReplyBlocked.
+ * Use `create(ReplyBlockedSchema)` to create a new message.
+ */
+export declare const ReplyBlockedSchema: GenMessage<ReplyBlocked>;
 
 /**
  * Passage is a piece of a bot's knowledge.
@@ -182,6 +369,14 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
      */
     value: GenerateEnd;
     case: "end";
+  } | {
+    /**
+     * A tool was called and has answered, or failed to.
+     *
+     * @generated from field: parley.llm.v1.ToolCall tool_call = 3;
+     */
+    value: ToolCall;
+    case: "toolCall";
   } | { case: undefined; value?: undefined };
 };
 
@@ -210,6 +405,47 @@ export declare type GenerateDelta = Message<"parley.llm.v1.GenerateDelta"> & {
  * Use `create(GenerateDeltaSchema)` to create a new message.
  */
 export declare const GenerateDeltaSchema: GenMessage<GenerateDelta>;
+
+/**
+ * ToolCall is a call of a tool, as the transcript shows it.
+ *
+ * @generated from message parley.llm.v1.ToolCall
+ */
+export declare type ToolCall = Message<"parley.llm.v1.ToolCall"> & {
+  /**
+   * The name the model called.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The arguments it gave, a JSON object; {} when they were none.
+   *
+   * @generated from field: string arguments = 2;
+   */
+  arguments: string;
+
+  /**
+   * ok, failed, timeout, too_large, invalid_arguments, unknown_tool, not_allowed or over_limit.
+   *
+   * @generated from field: string status = 3;
+   */
+  status: string;
+
+  /**
+   * Milliseconds until it had answered.
+   *
+   * @generated from field: int32 latency_ms = 4;
+   */
+  latencyMs: number;
+};
+
+/**
+ * Describes the message parley.llm.v1.ToolCall.
+ * Use `create(ToolCallSchema)` to create a new message.
+ */
+export declare const ToolCallSchema: GenMessage<ToolCall>;
 
 /**
  * GenerateEnd closes a reply and carries its metering, whatever its status.
@@ -258,6 +494,13 @@ export declare type GenerateEnd = Message<"parley.llm.v1.GenerateEnd"> & {
    * @generated from field: int32 attempts = 6;
    */
   attempts: number;
+
+  /**
+   * Set when the reply was blocked.
+   *
+   * @generated from field: parley.llm.v1.ReplyBlocked blocked = 7;
+   */
+  blocked?: ReplyBlocked | undefined;
 };
 
 /**
@@ -353,6 +596,13 @@ export enum GenerateStatus {
    * @generated from enum value: GENERATE_STATUS_MODEL_UNKNOWN = 6;
    */
   MODEL_UNKNOWN = 6,
+
+  /**
+   * A pattern matched what the model said; no character of the match was sent.
+   *
+   * @generated from enum value: GENERATE_STATUS_BLOCKED = 7;
+   */
+  BLOCKED = 7,
 }
 
 /**

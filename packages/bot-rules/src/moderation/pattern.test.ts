@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compilePattern, moderate } from "./moderation.ts";
+import { compilePattern, moderate } from "./pattern.ts";
 
 const list = (...patterns: string[]) =>
   patterns.map((pattern) => ({
@@ -16,6 +16,7 @@ describe("a pattern", () => {
     ["i\u200bd\u00adi\u2060o\ufefft", "idiot"],
     ["id\u{e0069}iot", "idiot"],
     ["cafe\u0301", "café"],
+    ["cafe\u200b\u0301", "café"],
     ["café", "cafe\u0301"],
     ["oﬃce", "office"],
     ["two\nlines", "^two\\s+lines$"],

@@ -1,29 +1,35 @@
-import { startRedis, type TestRedis } from "@parley/testing";
+import { isMet, startRedis, type TestRedis } from "@parley/testing";
 import { createTenant, type System, startSystem, type Tenant } from "../support/system.ts";
 import { TRUST_THE_TESTS } from "../support/visitors.ts";
 import { scriptedFaults } from "./scripted-faults.ts";
 
-/** Three edges on one Redis, which trust the tests as their proxy, and a tenant whose model answers at once. */
-export type RedisStage = {
+/** Three edges, which trust the tests as their proxy, on one Redis where the machine has it, and a tenant whose model answers at once. */
+export type EdgeStage = {
   system: System;
   tenant: Tenant;
+  /** Throws on a machine without one. */
   redis: { pause(): void; resume(): void; kill(): Promise<void>; restart(): Promise<void> };
   stop(): Promise<void>;
 };
 
-export async function startRedisStage(): Promise<RedisStage> {
-  let server: TestRedis = await startRedis();
-  const { url } = server;
+export async function startEdgeStage(): Promise<EdgeStage> {
+  let server = isMet("redis-server") ? await startRedis() : undefined;
+  const redis = (): TestRedis => {
+    if (server === undefined)
+      throw new Error('there is no redis-server here: put the suite into describeWith("redis-server")');
+    return server;
+  };
   const system = await startSystem({
     edges: 3,
-    redisUrl: url,
+    ...(server && { redisUrl: server.url }),
     script: scriptedFaults,
     env: { edge: TRUST_THE_TESTS },
     // A provider that may be silent for a second only, so that the tests need not wait for the usual twenty.
     llmConfig: (base_url) => ({
       default_model: "openai:default",
       providers: {
-        openai: { base_url, api_key_env: "OPENAI_API_KEY" },
+        // More calls at once than readers that read nothing.
+        openai: { base_url, api_key_env: "OPENAI_API_KEY", concurrency: { max_active: 1_000 } },
         hasty: {
           base_url,
           api_key_env: "OPENAI_API_KEY",
@@ -38,16 +44,16 @@ export async function startRedisStage(): Promise<RedisStage> {
     system,
     tenant: await createTenant(system.admin, { plan: "scale" }),
     redis: {
-      pause: () => server.pause(),
-      resume: () => server.resume(),
-      kill: () => server.kill(),
+      pause: () => redis().pause(),
+      resume: () => redis().resume(),
+      kill: () => redis().kill(),
       async restart() {
-        server = await startRedis({ port: Number(new URL(url).port) });
+        server = await startRedis({ port: Number(new URL(redis().url).port) });
       },
     },
     async stop() {
       await system.stop();
-      await server.stop();
+      await server?.stop();
     },
   };
 }

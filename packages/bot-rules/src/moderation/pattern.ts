@@ -1,11 +1,22 @@
 import { RE2JS } from "re2js";
+import { longestMatch } from "./longest-match.ts";
+import { normalise } from "./normalise.ts";
 
 /** A moderation pattern as it is stored; an empty fallback stands for the bot's own. */
 export type Pattern = { pattern: string; reason: string; fallback: string };
 
-export type Matcher = { test: (text: string) => boolean };
+/** Where a match begins and ends. */
+export type Span = { start: number; end: number };
 
-/** Why a message is not answered, and what to show instead. */
+export type Matcher = {
+  test(text: string): boolean;
+  /** The first match that does not begin before `from`, with what stands before it in view; slower than `test`. */
+  find(text: string, from: number): Span | undefined;
+  /** Characters (UTF-16 units) that a match has at most; Infinity when there is no bound. */
+  longest: number;
+};
+
+/** Why a text is not to be shown, and what to show instead. */
 export type Verdict = { reason: string; fallback: string };
 
 /**
@@ -19,7 +30,14 @@ export function compilePattern(pattern: string): Matcher {
   const compiled = parse(pattern);
   if (compiled.programSize() > MAX_PROGRAM_SIZE)
     throw new Error("the pattern is too large once its repetitions are written out; use fewer or smaller counts");
-  return compiled;
+  return {
+    test: (text) => compiled.test(text),
+    find: (text, from) => {
+      const matcher = compiled.matcher(text);
+      return matcher.find(from) ? { start: matcher.start(), end: matcher.end() } : undefined;
+    },
+    longest: longestMatch(compiled),
+  };
 }
 
 function parse(pattern: string): RE2JS {
@@ -33,21 +51,14 @@ function parse(pattern: string): RE2JS {
   }
 }
 
-const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
-
-/** A message as patterns see it: compatibility forms folded (full-width letters, ligatures), invisible characters taken out. */
-export function normaliseMessage(message: string): string {
-  return message.normalize("NFKC").replace(INVISIBLE, "");
-}
-
-/** The verdict of the first pattern that matches; undefined when none does. */
+/** The verdict of the first pattern that matches a visitor's message; undefined when none does. */
 export function moderate(
   message: string,
-  patterns: readonly { pattern: Pattern; matcher: Matcher }[],
+  patterns: readonly { pattern: Pattern; matcher: Pick<Matcher, "test"> }[],
   botFallback: string,
 ): Verdict | undefined {
   if (patterns.length === 0) return undefined;
-  const text = normaliseMessage(message);
+  const text = normalise(message);
   const hit = patterns.find(({ matcher }) => matcher.test(text))?.pattern;
   return hit && { reason: hit.reason, fallback: hit.fallback || botFallback };
 }

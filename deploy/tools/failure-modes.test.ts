@@ -1,0 +1,46 @@
+import { describe, expect, test } from "vitest";
+import { failureModeProblems } from "./failure-modes.ts";
+import { readSources } from "./repository.ts";
+
+const [source] = [
+  {
+    path: "tests/edge/suites/a.ts",
+    text: [
+      'test("a peer is cut: one done, last", async () => {',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source of a test
+      "test(`${READERS} readers that read nothing: each is cut`, async () => {",
+      'test.each(NAMES)(\n"the wire to %s is cut, or a byte of it turned over", async (name) => {',
+    ].join("\n"),
+  },
+];
+const page = (...rows: string[]) =>
+  ["| fault | visitor | you | test |", "| --- | --- | --- | --- |", ...rows].join("\n");
+const problems = (...rows: string[]) => failureModeProblems(page(...rows), [source]);
+
+describe("the page of failure modes", () => {
+  test("names tests that there are, in every row of its tables", async () => {
+    const [modes] = await readSources("docs/operations/failure-modes.md");
+    const rows = modes?.text.split("\n").filter((line) => line.startsWith("| ")) ?? [];
+    expect(rows.length).toBeGreaterThan(30);
+    expect(failureModeProblems(modes?.text ?? "", await readSources("*.test.ts", "tests/*.ts"))).toEqual([]);
+  });
+
+  test("is found out when it names one that there is not", () => {
+    expect(problems("| f | v | o | a peer is cut: one done |")).toEqual([]);
+    expect(problems("| f | v | o | a peer is cat |")).toEqual(['"f" names no test in tests/edge: "a peer is cat"']);
+    expect(problems("| f | v | o | a peer is cut (`tests/books`) |")).toHaveLength(1);
+    expect(problems("| f | v | o | |")).toHaveLength(1);
+    expect(problems("| f | v | o | … |")).toHaveLength(1);
+  });
+
+  test("may leave out what a constant or a table fills in", () => {
+    expect(problems("| f | v | o | readers that read nothing: each is cut |")).toEqual([]);
+    expect(problems("| f | v | o | the wire to … is cut, or a byte |")).toEqual([]);
+    expect(problems("| f | v | o | the wire to … is whole |")).toHaveLength(1);
+  });
+
+  test("leaves nothing unsaid", () => {
+    expect(problems("| f | | o | a peer is cut |")).toHaveLength(1);
+    expect(problems("| f | v | | a peer is cut |")).toHaveLength(1);
+  });
+});

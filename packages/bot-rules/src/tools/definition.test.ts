@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest";
+import { requireHttpTool, requireMcpServer, requireNames } from "./definition.ts";
+import { readParameters } from "./parameters.ts";
+import { expandUrl } from "./url-template.ts";
+
+const schema = (properties: object, required: string[] = Object.keys(properties)) =>
+  JSON.stringify({ type: "object", properties, required, additionalProperties: false });
+const tool = {
+  description: "Finds an order.",
+  method: "GET",
+  url: "https://api.example.com/orders/{order_id}?lang={lang}",
+  parameters: schema({ order_id: { type: "string" }, lang: { type: "string" } }),
+};
+
+describe("a tool is taken", () => {
+  test.each([
+    ["with names in its path and query", {}],
+    ["with none", { url: "https://api.example.com/orders", method: "POST", parameters: schema({ n: {} }) }],
+    ["of an older schema", { url: "https://a.example/", parameters: '{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}' }],
+  ])("%s", (_, given) => expect(() => requireHttpTool({ ...tool, ...given })).not.toThrow());
+
+  test.each([
+    ["http://127.0.0.1:8080/mcp", ["find"]],
+    ["https://mcp.example.com/mcp", []],
+  ])("from an MCP server at %s", (url, only) => expect(() => requireMcpServer({ url, only })).not.toThrow());
+});
+
+describe("a tool is refused", () => {
+  test.each([
+    ["without a description", { description: " " }, "description"],
+    ["with another method", { method: "TRACE" }, "method"],
+    ["with no URL", { url: "orders/{order_id}" }, "url"],
+    ["with another scheme", { url: "ftp://a.example/{order_id}" }, "http://"],
+    ["whose arguments choose the host", { url: "https://{order_id}.example.com/{lang}" }, "path or the query only"],
+    ["whose arguments choose the port", { url: "https://a.example:{order_id}/{lang}" }, "path or the query only"],
+    ["with a password", { url: "https://u:p@a.example/{order_id}/{lang}" }, "user name"],
+    ["with half a brace", { url: "https://a.example/{order_id" }, "braces"],
+    ["with a URL that is not as browsers write it", { url: "https://A.example/{order_id}/{lang}" }, "https://a.example/"],
+    ["with a path that leads up", { url: "https://a.example/x/../{order_id}/{lang}" }, "written in full"],
+    ["that does not require what its URL needs", { parameters: schema({ order_id: {}, lang: {} }, ["lang"]) }, "order_id"],
+    ["whose parameters are no JSON", { parameters: "{" }, "JSON"],
+    ["whose parameters are no object's", { parameters: '{"type":"string"}' }, '"type": "object"'],
+    ["whose parameters are no schema", { parameters: '{"type":"object","properties":3}' }, "no JSON Schema"],
+    ["with a schema from elsewhere", { parameters: '{"type":"object","$ref":"https://a.example/s"}' }, "no JSON Schema"],
+    ["with a pattern that takes for ever", { parameters: schema({ order_id: { pattern: "(?=a)" }, lang: {} }) }, "no JSON Schema"],
+    ["with a schema that is too long", { parameters: JSON.stringify({ type: "object", x: "x".repeat(16_384) }) }, "at most"],
+  ])("%s", (_, given, named) => expect(() => requireHttpTool({ ...tool, ...given })).toThrow(named));
+
+  test.each(["", "1a", "a b", "a__b", "a.b", "x".repeat(33)])("by the name %j", (name) =>
+    expect(() => requireNames({ name, secret: "" })).toThrow("name must be"),
+  );
+});
+
+describe("arguments", () => {
+  const { problemWith } = readParameters(
+    schema({ id: { type: "string", pattern: "^[A-Z]+(x+x+)*$" }, count: { type: "integer", maximum: 9 } }),
+  );
+
+  test.each([
+    ["that fit are taken", { id: "ABC", count: 3 }, undefined],
+    ["of another type are refused", { id: "ABC", count: "3" }, "must be integer"],
+    ["that are missing are refused", { id: "ABC" }, "must have required property 'count'"],
+    ["that are not known are refused", { id: "ABC", count: 1, more: 1 }, "must NOT have additional properties"],
+    ["that do not match are refused, soon", { id: `A${"x".repeat(5_000)}y`, count: 1 }, "must match pattern"],
+  ])("%s", (_, values, problem) => {
+    const started = performance.now();
+    if (problem === undefined) expect(problemWith(values)).toBeUndefined();
+    else expect(problemWith(values)).toContain(problem);
+    expect(performance.now() - started).toBeLessThan(500);
+  });
+});
+
+describe("a URL", () => {
+  const expand = (values: Record<string, unknown>, template = tool.url) => {
+    const expanded = expandUrl(template, values);
+    return expanded && { url: expanded.url.href, rest: expanded.rest };
+  };
+
+  test("takes its arguments, and leaves the others", () => {
+    expect(expand({ order_id: "A 1/ü?", lang: "de", page: 2 })).toEqual({
+      url: "https://api.example.com/orders/A%201%2F%C3%BC%3F?lang=de",
+      rest: { page: 2 },
+    });
+    expect(expand({ order_id: 7, lang: true })?.url).toBe("https://api.example.com/orders/7?lang=true");
+    expect(expand({ order_id: "it's (100 %)", lang: "it's" })?.url).toBe(
+      "https://api.example.com/orders/it%27s%20(100%20%25)?lang=it%27s",
+    );
+  });
+
+  test.each([
+    ["two dots", { order_id: "..", lang: "de" }],
+    ["one dot", { order_id: ".", lang: "de" }],
+    ["nothing", { order_id: "", lang: "de" }],
+    ["an object", { order_id: {}, lang: "de" }],
+    ["what is missing", { lang: "de" }],
+    ["what only every object has", { lang: "de", __proto__: { order_id: "x" } }],
+  ])("does not take %s", (_, values) => expect(expand(values)).toBeUndefined());
+
+  test("does not take dots that come together", () => {
+    expect(expand({ a: ".", b: "." }, "https://a.example/x/{a}{b}/y")).toBeUndefined();
+    expect(expand({ a: "%2e", b: "." }, "https://a.example/x/{a}{b}/y")?.url).toBe("https://a.example/x/%252e./y");
+  });
+});

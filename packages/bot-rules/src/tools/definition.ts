@@ -1,0 +1,55 @@
+import { readParameters } from "./parameters.ts";
+import { placeholdersOf, requireUrlTemplate, requireWebUrl } from "./url-template.ts";
+
+export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+
+const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,31}$/;
+const SECRET = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+const MAX_URL_CHARACTERS = 2_000;
+const MAX_DESCRIPTION_CHARACTERS = 2_000;
+const MAX_CHOSEN = 64;
+
+/** What stands between an MCP server's name and its tool's in the name that a model calls. */
+export const SERVER_SEPARATOR = "__";
+
+export type HttpToolDefinition = { description: string; method: string; url: string; parameters: string };
+export type McpServerDefinition = { url: string; only: readonly string[] };
+
+/** Throws an Error with a sentence fit for whoever gave the names. */
+export function requireNames({ name, secret }: { name: string; secret: string }): void {
+  if (!NAME.test(name) || name.includes(SERVER_SEPARATOR))
+    throw new Error("name must be 1 to 32 of A-Z a-z 0-9 _ -, begin with a letter, and hold no two _ in a row");
+  if (secret !== "" && !SECRET.test(secret)) throw new Error("secret must be the name of one in LLM_CONFIG's tool_secrets");
+}
+
+/** Throws an Error with a sentence fit for whoever wrote the tool. */
+export function requireHttpTool({ description, method, url, parameters }: HttpToolDefinition): void {
+  if (description.trim() === "" || description.length > MAX_DESCRIPTION_CHARACTERS || description.includes("\0"))
+    throw new Error(`description must tell the model what the tool is for, in at most ${MAX_DESCRIPTION_CHARACTERS} characters`);
+  if (!METHODS.some((each) => each === method)) throw new Error(`method must be one of ${METHODS.join(", ")}`);
+  requireLength(url);
+  requireUrlTemplate(url);
+  const { schema } = readParameters(parameters);
+  const names = placeholdersOf(url);
+  const missing = names.find((name) => !isRequired(schema, name));
+  if (missing !== undefined)
+    throw new Error(`parameters must describe ${missing}, which stands in the url, and require it`);
+}
+
+/** Throws an Error with a sentence fit for whoever wrote the URL or chose the tools. */
+export function requireMcpServer({ url, only }: McpServerDefinition): void {
+  requireLength(url);
+  requireWebUrl(url);
+  if (only.length > MAX_CHOSEN || only.some((name) => name === "" || name.length > 128 || name.includes("\0")))
+    throw new Error(`only must be at most ${MAX_CHOSEN} names of the server's tools`);
+}
+
+function requireLength(url: string): void {
+  if (url.length > MAX_URL_CHARACTERS) throw new Error(`url must have at most ${MAX_URL_CHARACTERS} characters`);
+}
+
+function isRequired(schema: Record<string, unknown>, name: string): boolean {
+  const { properties, required } = schema;
+  const isDescribed = typeof properties === "object" && properties !== null && Object.hasOwn(properties, name);
+  return isDescribed && Array.isArray(required) && required.includes(name);
+}

@@ -1,0 +1,11 @@
+export {
+  type HttpToolDefinition,
+  type McpServerDefinition,
+  METHODS,
+  requireHttpTool,
+  requireMcpServer,
+  requireNames,
+  SERVER_SEPARATOR,
+} from "./definition.ts";
+export { type Parameters, readParameters } from "./parameters.ts";
+export { expandUrl } from "./url-template.ts";

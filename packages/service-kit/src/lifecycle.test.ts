@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Lifecycle } from "./lifecycle.ts";
+import type { Logger } from "./logger.ts";
+
+const warn = vi.fn();
+const error = vi.fn();
+const log = { warn, error } as unknown as Logger;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.clearAllMocks();
+});
+
+const never = () => new Promise<void>(() => undefined);
+
+test("what was opened last is closed first, once", async () => {
+  const lifecycle = new Lifecycle(log);
+  const closed: string[] = [];
+  for (const name of ["database", "server"]) lifecycle.onClose(name, () => void closed.push(name));
+  expect(lifecycle.isClosing).toBe(false);
+  const answers = [lifecycle.close(1_000), lifecycle.close(1_000)];
+  expect(lifecycle.isClosing).toBe(true);
+  expect(await Promise.all(answers)).toEqual([true, true]);
+  expect(closed).toEqual(["server", "database"]);
+});
+
+test("what fails, or takes too long, keeps nothing else from being closed", async () => {
+  const lifecycle = new Lifecycle(log);
+  const last = vi.fn();
+  lifecycle.onClose("last", last);
+  lifecycle.onClose("fails", () => Promise.reject(new Error("no")));
+  lifecycle.onClose("stuck", never, 5_000);
+  const closed = lifecycle.close(60_000);
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(await closed).toBe(true);
+  expect(last).toHaveBeenCalledOnce();
+  expect(warn.mock.calls.map(([{ closer }]) => closer)).toEqual(["stuck", "fails"]);
+});
+
+test("all of it together is given up when its time is over", async () => {
+  const lifecycle = new Lifecycle(log);
+  for (const name of ["a", "b", "c", "d"]) lifecycle.onClose(name, never, 10_000);
+  const closed = lifecycle.close(30_000);
+  await vi.advanceTimersByTimeAsync(29_999);
+  expect(error).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await closed).toBe(false);
+  expect(error).toHaveBeenCalledOnce();
+});

@@ -1,0 +1,25 @@
+import { create } from "@bufbuild/protobuf";
+import { ToolUseSchema } from "@parley/rpc/conversation";
+import { expect, test } from "vitest";
+import { toToolUse } from "./tool-use.ts";
+
+const use = (text: string) =>
+  toToolUse(create(ToolUseSchema, { name: "find", arguments: text, status: "ok", latencyMs: 12 }));
+
+test("a call of a tool is stored as the transcript shows it", () => {
+  expect(use('{"id":7,"tags":["a",{"b":null}]}')).toEqual({
+    name: "find",
+    arguments: { id: 7, tags: ["a", { b: null }] },
+    status: "ok",
+    latency_ms: 12,
+  });
+});
+
+test.each(["", "{", "[]", '"x"', "null", '{"a":"\\u0000"}', '{"\\ud800":1}', '{"a":"\\udc00x"}', `{"a":${"[".repeat(40)}${"]".repeat(40)}}`])(
+  "arguments that cannot be stored, %j, are left out",
+  (text) => expect(use(text).arguments).toEqual({}),
+);
+
+test("names that every object has are data", () => {
+  expect(Object.keys(use('{"__proto__":{"a":1},"constructor":2}').arguments)).toEqual(["__proto__", "constructor"]);
+});

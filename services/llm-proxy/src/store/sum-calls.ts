@@ -1,0 +1,39 @@
+import type { Queryable } from "@parley/service-kit";
+import { monthEnd, monthStart } from "./calls.ts";
+import { EVERY_WORKSPACE } from "./workspaces.ts";
+
+/** What one workspace's calls of a month add up to. */
+export type CallSum = {
+  workspaceId: string;
+  calls: number;
+  tokensIn: number;
+  tokensOut: number;
+  /** A decimal, of the calls with a price. */
+  cost: string;
+  /** Calls that used tokens and have no price. */
+  unpricedCalls: number;
+  estimatedCalls: number;
+};
+
+const SUM = `
+  ${EVERY_WORKSPACE}
+  SELECT sums.* FROM (
+    SELECT id FROM workspaces WHERE $2 = ''
+    UNION ALL SELECT $2 WHERE $2 <> ''
+  ) workspace
+  CROSS JOIN LATERAL (
+    SELECT workspace.id AS "workspaceId", count(*) AS calls,
+           coalesce(sum(tokens_in), 0)::bigint AS "tokensIn", coalesce(sum(tokens_out), 0)::bigint AS "tokensOut",
+           coalesce(sum(cost), 0)::text AS cost, count(*) FILTER (WHERE estimated) AS "estimatedCalls",
+           count(*) FILTER (WHERE cost IS NULL AND tokens_in + tokens_out > 0) AS "unpricedCalls"
+    FROM llm.calls
+    WHERE workspace_id = workspace.id AND created_at >= ${monthStart("$1")} AND created_at < ${monthEnd("$1")}
+  ) sums
+  WHERE sums.calls > 0
+  ORDER BY sums."workspaceId"`;
+
+/** The sums of a UTC month ("YYYY-MM"), of one workspace or, for an empty id, of each that made a call. */
+export async function sumCalls(database: Queryable, month: string, workspaceId: string): Promise<CallSum[]> {
+  const { rows } = await database.query<CallSum>(SUM, [month, workspaceId]);
+  return rows;
+}

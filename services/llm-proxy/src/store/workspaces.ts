@@ -1,0 +1,10 @@
+/**
+ * A CTE of every workspace that has calls, `workspaces (id)`: one step down the index for each, where DISTINCT would read every row.
+ */
+export const EVERY_WORKSPACE = `
+  WITH RECURSIVE workspaces (id) AS (
+    (SELECT workspace_id FROM llm.calls ORDER BY workspace_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT c.workspace_id FROM llm.calls c WHERE c.workspace_id > w.id ORDER BY c.workspace_id LIMIT 1)
+    FROM workspaces w WHERE w.id IS NOT NULL
+  )`;

@@ -1,0 +1,113 @@
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { differences, expectLook } from "./look.ts";
+import { describeInBrowser, type Visit } from "./stage.ts";
+import type { WidgetPage } from "./widget-page.ts";
+
+/** The letters of the pictures come with the packages, so that they are the same whatever fonts a machine has. */
+const FONTS = {
+  "U+0000-05FF, U+2000-2FFF": "@fontsource-variable/noto-sans/files/noto-sans-latin-wght-normal.woff2",
+  "U+0600-06FF": "@fontsource-variable/noto-sans-arabic/files/noto-sans-arabic-arabic-wght-normal.woff2",
+};
+
+async function fontFaces(): Promise<string> {
+  const faces = Object.entries(FONTS).map(async ([range, file]) => {
+    const bytes = await readFile(fileURLToPath(import.meta.resolve(file)));
+    return `@font-face { font-family: Look; font-weight: 100 900; unicode-range: ${range};
+      src: url(data:font/woff2;base64,${bytes.toString("base64")}) }`;
+  });
+  return `<style>${(await Promise.all(faces)).join("\n")}</style>`;
+}
+
+const WINDOW = { viewport: { width: 500, height: 720 } };
+
+interface Look extends Visit {
+  readonly asks?: string;
+}
+
+const LOOKS: Readonly<Record<string, Look>> = {
+  light: {},
+  dark: { attributes: { "data-theme": "dark" } },
+  mobile: { context: { viewport: { width: 320, height: 640 }, deviceScaleFactor: 2 } },
+  rtl: { htmlAttributes: 'lang="ar" dir="rtl"', attributes: { "data-position": "bottom-left" }, asks: "عربي" },
+  "forced-colors": { context: { ...WINDOW, forcedColors: "active", colorScheme: "dark" } },
+};
+
+/** What nobody may change unnoticed. */
+const CHANGES = [
+  ".send svg { opacity: 0 }",
+  ".thumb.down svg { transform: none }",
+  ".user .bubble { background: #4f6fd8 }",
+  ".assistant .bubble { background: #fff }",
+  ".bubble a { text-decoration: none }",
+  ".log { padding: 1.2em }",
+  "textarea { padding-inline-start: 1.2em }",
+  "h2 { font-weight: 400 }",
+  ".panel { color: #444 }",
+  ".launcher { border-radius: 0.5em }",
+];
+
+describeInBrowser("the look", (stage) => {
+  const open = async (visit: Visit): Promise<WidgetPage> => {
+    const { publicKey } = await stage.service.addBot({ font_family: "Look" });
+    return stage.visitAndOpen({ context: WINDOW, head: await fontFaces(), body: " ", publicKey, ...visit });
+  };
+  const openAndAsk = async ({ asks = "markdown", ...visit }: Look): Promise<WidgetPage> => {
+    const widget = await open(visit);
+    await widget.askAndWait(asks);
+    return widget;
+  };
+  /** A picture without what moves or blinks: the pointer's hover and the caret. */
+  const draw = async (widget: WidgetPage) => {
+    const { page } = widget;
+    await page.mouse.move(0, 0);
+    await widget.host.evaluate((host) => (host.shadowRoot?.activeElement as HTMLElement | null)?.blur());
+    await page.evaluate(() => document.fonts.ready);
+    await widget.settled();
+    return page.screenshot({ animations: "disabled" });
+  };
+
+  it.each(Object.entries(LOOKS))("is %s as in the reference, each part inside the window", async (name, look) => {
+    const widget = await openAndAsk(look);
+    await expectLook(name, await draw(widget));
+    const { width, height } = widget.page.viewportSize() ?? { width: 0, height: 0 };
+    for (const part of [widget.panel, widget.input, widget.button, widget.log]) {
+      const box = await part.boundingBox();
+      expect(box?.x).toBeGreaterThanOrEqual(0);
+      expect(box?.y).toBeGreaterThanOrEqual(0);
+      expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(width);
+      expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(height);
+    }
+  });
+
+  it("is closed, with an answer that nobody has read, as in the reference", async () => {
+    const widget = await open({ context: { viewport: { width: 120, height: 120 } } });
+    await widget.ask("slow 5");
+    await widget.page.keyboard.press("Escape");
+    await widget.launcher.locator(".badge").waitFor();
+    await expectLook("closed", await draw(widget));
+  });
+
+  it("is compared closely enough to see what a visitor would", async () => {
+    const widget = await openAndAsk({});
+    const before = await draw(widget);
+    const withStyle = async (css: string) => {
+      const sheet = await widget.host.evaluateHandle((host, text) => {
+        const added = new CSSStyleSheet();
+        added.replaceSync(text);
+        const root = host.shadowRoot as ShadowRoot;
+        root.adoptedStyleSheets = [...root.adoptedStyleSheets, added];
+        return added;
+      }, css);
+      const picture = await draw(widget);
+      await sheet.evaluate((added) => added.replaceSync(""));
+      return picture;
+    };
+    expect(differences(before, await withStyle(""))).toEqual([]);
+    for (const css of CHANGES) {
+      expect(differences(before, await withStyle(css)), css).not.toEqual([]);
+    }
+    expect(differences(before, await draw(widget))).toEqual([]);
+  });
+});

@@ -1,0 +1,51 @@
+import type { Page } from "playwright-core";
+import { decode, encode, toRGBA8 } from "upng-js";
+import { SLOWNESS } from "./answers.ts";
+
+/** How long the last frame stays before it begins again. */
+const LAST_MS = 4_000;
+
+interface Frame {
+  readonly png: Buffer;
+  readonly atMs: number;
+}
+
+/** Films a page as fast as it can take pictures, while something is done with it. Returns an animated PNG. */
+export async function film(page: Page, act: () => Promise<void>): Promise<Buffer> {
+  const client = await page.context().newCDPSession(page);
+  await client.send("Animation.enable");
+  await client.send("Animation.setPlaybackRate", { playbackRate: 1 / SLOWNESS });
+  const frames: Frame[] = [];
+  let acting = true;
+  const take = async () => {
+    while (acting) {
+      const atMs = performance.now();
+      const png = await page.screenshot({ caret: "initial" });
+      // Nothing has moved: the frame before stays longer.
+      if (!frames.at(-1)?.png.equals(png)) {
+        frames.push({ png, atMs });
+      }
+    }
+  };
+  const taken = take();
+  await act().finally(() => {
+    acting = false;
+  });
+  await taken;
+  await client.detach();
+  return animate(frames);
+}
+
+function animate(frames: readonly Frame[]): Buffer {
+  const pictures = frames.map(({ png }) => {
+    const { buffer, byteOffset, length } = png;
+    return decode(buffer.slice(byteOffset, byteOffset + length) as ArrayBuffer);
+  });
+  const [{ width, height } = { width: 0, height: 0 }] = pictures;
+  const delaysMs = frames.map(({ atMs }, at) => {
+    const next = frames[at + 1];
+    return next ? Math.round((next.atMs - atMs) / SLOWNESS) : LAST_MS;
+  });
+  const pixels = pictures.flatMap((picture) => toRGBA8(picture).slice(0, 1));
+  return Buffer.from(encode(pixels, width, height, 256, delaysMs));
+}

@@ -1,0 +1,128 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { startDemoSite } from "@parley/demo-site";
+import { beforeAll, expect, it } from "vitest";
+import { root } from "../../support/processes.ts";
+import { describeInBrowser, eventually, type Visit } from "../stage.ts";
+import { WidgetPage } from "../widget-page.ts";
+import { SLOWNESS } from "./answers.ts";
+import { film } from "./film.ts";
+
+const FOLDER = join(root, "docs/pictures");
+
+const BOT = {
+  name: "Sample shop",
+  welcome_message: "Hello! Ask me about our things, delivery and returns.",
+  primary_color: "#1f5c45",
+  quick_replies: ["How long does delivery take?", "Can the mug go into the dishwasher?"],
+};
+
+const ARABIC_BOT = {
+  ...BOT,
+  name: "متجر العيّنات",
+  welcome_message: "مرحبًا! اسألني عن منتجاتنا والتوصيل والإرجاع.",
+  quick_replies: ["كم يستغرق التوصيل؟"],
+};
+
+const page = (color: string) => `<style>html { background: ${color} }</style>`;
+const window = (width: number, height: number) => ({ viewport: { width, height }, deviceScaleFactor: 2 });
+
+const QUESTIONS = ["How long does delivery take?", "And if I want to return it?"];
+
+const PANELS: Readonly<Record<string, Visit & { bot?: typeof BOT; questions?: readonly string[] }>> = {
+  light: { context: window(490, 760), head: page("#f3f1ea") },
+  dark: { context: window(490, 760), head: page("#0c0d10"), attributes: { "data-theme": "dark" } },
+  mobile: { context: { ...window(360, 760), hasTouch: true, isMobile: true } },
+  rtl: {
+    context: window(490, 760),
+    head: page("#f3f1ea"),
+    htmlAttributes: 'lang="ar" dir="rtl"',
+    attributes: { "data-position": "bottom-left" },
+    bot: ARABIC_BOT,
+    questions: ["كم يستغرق التوصيل؟", "وإذا أردت إرجاعه؟"],
+  },
+};
+
+describeInBrowser("the README's pictures", (stage) => {
+  beforeAll(() => mkdir(FOLDER, { recursive: true }).then(() => undefined));
+
+  const keep = (name: string, picture: Buffer) => writeFile(join(FOLDER, `${name}.png`), picture);
+
+  const withShop = async (size: ReturnType<typeof window>, act: (widget: WidgetPage, url: string) => Promise<void>) => {
+    const { publicKey } = await stage.service.addBot(BOT);
+    const shop = await startDemoSite({ port: 0, host: "localhost", edgeUrl: stage.service.url, publicKey });
+    const shopPage = await (await stage.context(size)).newPage();
+    await act(new WidgetPage(shopPage, stage.service.url), shop.url).finally(() => shop.close());
+  };
+
+  it.each(Object.entries(PANELS))(
+    "show the panel: %s",
+    async (name, { bot = BOT, questions = QUESTIONS, ...visit }) => {
+      const { publicKey } = await stage.service.addBot(bot);
+      const widget = await stage.visitAndOpen({ body: " ", publicKey, ...visit });
+      for (const question of questions) {
+        await widget.askAndWait(question);
+      }
+      await widget.ratable.first().getByRole("button").first().click();
+      await widget.page.mouse.move(0, 0);
+      await widget.settled();
+      await keep(name, await widget.page.screenshot({ animations: "disabled" }));
+      expect(widget.problems).toEqual([]);
+    },
+  );
+
+  it("show the sample shop", () =>
+    withShop(window(1280, 800), async (widget, url) => {
+      await widget.page.goto(url);
+      await widget.open();
+      await widget.askAndWait("Can the mug go into the dishwasher?");
+      await widget.page.mouse.move(0, 0);
+      await widget.settled();
+      await keep("shop", await widget.page.screenshot({ animations: "disabled" }));
+    }));
+
+  it("show a visitor asking, in motion", () =>
+    withShop({ ...window(1000, 640), deviceScaleFactor: 1.5 }, async (widget, url) => {
+      const { page } = widget;
+      const pause = (ms: number) => page.waitForTimeout(ms * SLOWNESS);
+      await page.goto(url);
+      await widget.launcher.waitFor();
+      const picture = await film(page, async () => {
+        await pause(600);
+        await widget.open();
+        await pause(900);
+        await widget.input.pressSequentially("Can the mug go into the dishwasher?", { delay: 40 * SLOWNESS });
+        await pause(250);
+        await widget.input.press("Enter");
+        await widget.ratable.waitFor();
+        await pause(700);
+        await widget.panel.getByRole("button", { name: "Good answer" }).click();
+        await pause(300);
+      });
+      await keep("asking", picture);
+      expect(picture.length).toBeLessThanOrEqual(1024 * 1024);
+    }));
+
+  it("show the playground", async () => {
+    const { system, url, admin } = stage.service;
+    const { slug } = await stage.service.addBot(BOT);
+    await admin.knowledge.addSource({
+      workspaceId: system.workspaceId,
+      botSlug: slug,
+      name: "delivery.md",
+      format: "md",
+      content: Buffer.from(
+        "# Delivery\n\nDelivery takes two to four working days. It costs 4.90, and nothing from 50.00 on.",
+      ),
+    });
+    const page = await (await stage.context(window(1280, 900))).newPage();
+    await page.goto(`${url}/playground?bot=${slug}`);
+    await page.getByLabel("Access token").fill(system.token);
+    await page.getByLabel("Message", { exact: true }).fill(QUESTIONS[0] ?? "");
+    await page.getByRole("button", { name: "Send" }).click();
+    await eventually(() => page.getByRole("status").innerText()).toBe("The reply is complete.");
+    await page.getByRole("button", { name: "Fetch the export" }).click();
+    await page.locator("#messages tr").first().waitFor();
+    await keep("playground", await page.screenshot({ animations: "disabled", fullPage: true }));
+  });
+});

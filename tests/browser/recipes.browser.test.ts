@@ -1,0 +1,173 @@
+import { describeWith } from "@parley/testing";
+import { expect, it } from "vitest";
+import { bundleApp } from "./bundle.ts";
+import { recipe } from "./recipes.ts";
+import { describeInBrowser, eventually, type Visit } from "./stage.ts";
+import { recordViolations } from "./violations.ts";
+import { renderWithWordPress } from "./wordpress.ts";
+
+/** A site of two pages, of which the first alone has the chat. */
+const REACT_APP = `
+  import { StrictMode, useState } from "react";
+  import { createRoot } from "react-dom/client";
+  import { Chat } from "./Chat.jsx";
+
+  function Site() {
+    const [page, go] = useState("shop");
+    return (
+      <main key={page}>
+        <h1>{page}</h1>
+        <button onClick={() => go("shop")}>Shop</button>
+        <button onClick={() => go("account")}>Account</button>
+        {page === "shop" && <Chat publicKey={window.publicKey} visitorId="customer-42" />}
+      </main>
+    );
+  }
+  createRoot(document.getElementById("app")).render(<StrictMode><Site /></StrictMode>);
+`;
+
+const VUE_APP = `
+  import { createApp, h, ref } from "vue";
+  import { useChat } from "./useChat.js";
+
+  const Shop = { setup() { useChat(window.publicKey); return () => h("h1", "shop"); } };
+  const Account = { render: () => h("h1", "account") };
+  createApp({
+    setup() {
+      const page = ref(Shop);
+      const link = (name, to) => h("button", { onClick: () => { page.value = to; } }, name);
+      return () => h("main", [h(page.value), link("Shop", Shop), link("Account", Account)]);
+    },
+  }).mount("#app");
+`;
+
+/** What a tag manager does with the HTML of a tag: it makes the scripts anew, without attributes it does not know. */
+const tagManager = (tag: string) => `
+  const html = new DOMParser().parseFromString(${JSON.stringify(tag).replaceAll("<", "\\u003c")}, "text/html");
+  const fire = () => {
+    for (const { text, src } of html.scripts) {
+      document.body.append(Object.assign(document.createElement("script"), src ? { src } : { text }));
+    }
+  };
+  addEventListener("load", () => setTimeout(fire, 100));
+  addEventListener("popstate", fire);
+`;
+
+describeInBrowser("the recipes of docs/embed.md", (stage) => {
+  const here = () => ({ url: stage.service.url, publicKey: stage.service.bot.publicKey });
+  const visit = (body: string, more: Visit = {}) => stage.visit({ body, isEmbedded: false, ...more });
+
+  it("embed the widget in plain HTML", async () => {
+    const [line = ""] = await recipe("Plain HTML", here());
+    const widget = await visit(`<h1>A shop</h1>${line}`);
+    await widget.open();
+    await widget.askAndWait("quick");
+    expect(await widget.texts()).toEqual(["quick", "Done."]);
+    expect(widget.problems).toEqual([]);
+  });
+
+  it.each([
+    ["React", "Chat.jsx", REACT_APP],
+    ["Vue", "useChat.js", VUE_APP],
+  ])("put it on some pages of an application made with %s, and take it off the others", async (heading, file, app) => {
+    const [component = ""] = await recipe(heading, here());
+    const code = await bundleApp({ "app.jsx": app, [file]: component });
+    const widget = await visit(
+      `<div id="app"></div><script>window.publicKey = ${JSON.stringify(here().publicKey)};</script><script>${code}</script>`,
+    );
+    const go = (page: string) => widget.page.getByRole("button", { name: page }).click();
+    await widget.open();
+    await widget.askAndWait("quick");
+    expect(widget.posted("/api/chat/")[0]?.visitor_id).toBe(heading === "React" ? "customer-42" : undefined);
+    await go("Account");
+    await eventually(() => widget.host.count()).toBe(0);
+    expect(await widget.page.evaluate(() => "Parley" in window)).toBe(false);
+    // Away and back faster than the script can load.
+    await widget.page.evaluate(async () => {
+      for (const at of [0, 1, 0, 1]) {
+        document.querySelectorAll("button")[at]?.click();
+        await new Promise((resolve) => setTimeout(resolve));
+      }
+    });
+    await widget.page.waitForLoadState("networkidle");
+    expect(await widget.host.count()).toBe(0);
+    await go("Shop");
+    await widget.open();
+    expect(await widget.texts()).toEqual(["quick", "Done."]);
+    expect(await widget.host.count()).toBe(1);
+    expect(widget.problems).toEqual([]);
+  });
+
+  describeWith("wordpress", "in WordPress", () => {
+    it("have it on every page", async () => {
+      const [plugin = ""] = await recipe("WordPress", here());
+      const widget = await visit("", { html: await renderWithWordPress(plugin) });
+      await widget.open();
+      await widget.askAndWait("quick");
+      expect(widget.problems).toEqual([]);
+    });
+  });
+
+  it("let a tag manager start it, however often the tag fires", async () => {
+    const [tag = ""] = await recipe("Tag manager", here());
+    const widget = await visit(`<h1>A shop</h1><script>${tagManager(tag)}</script>`);
+    await widget.open();
+    await widget.askAndWait("quick");
+    await widget.page.evaluate(() => dispatchEvent(new PopStateEvent("popstate")));
+    await widget.page.waitForLoadState("networkidle");
+    expect(await widget.host.count()).toBe(1);
+    expect(widget.paths().filter((path) => path === "/api/widget/config/")).toHaveLength(1);
+    expect(widget.problems).toEqual([]);
+  });
+
+  it("work under the strict policies as they are written, with 0 violations", async () => {
+    const [line = ""] = await recipe("Plain HTML", here());
+    const [policy = ""] = await recipe("Strict Content-Security-Policy", here());
+    const [nonceLine = "", noncePolicy = ""] = await recipe("With nonces", here());
+    for (const [html, csp] of [
+      [line, policy],
+      [nonceLine, noncePolicy],
+      [nonceLine, noncePolicy.replace(" 'strict-dynamic'", "")],
+    ] as const) {
+      const violations: string[] = [];
+      const widget = await visit(`<h1>A strict shop</h1>${html}`, {
+        headers: { "Content-Security-Policy": csp.trim() },
+        prepare: (page) => recordViolations(page, violations),
+      });
+      await widget.open();
+      await widget.askAndWait("markdown");
+      await widget.ratable.getByRole("button").first().click();
+      await widget.panel.getByRole("button", { name: "New conversation" }).click();
+      await widget.launcher.click();
+      expect(violations).toEqual([]);
+      expect(widget.problems).toEqual([]);
+      // The policy is in force, and this is how a violation would show.
+      await widget.page.addScriptTag({ url: "http://localhost:9/x.js" }).catch(() => undefined);
+      await eventually(() => violations.length).toBeGreaterThan(0);
+    }
+  });
+
+  it("drive it from the page's own code", async () => {
+    const [button = "", api = "", listener = ""] = [
+      ...(await recipe("Attributes", here())),
+      ...(await recipe("From your own code", here())),
+    ];
+    const [line = ""] = await recipe("Plain HTML", here());
+    const widget = await visit(`<h1>A shop</h1>${button}${line}<script>${listener}</script>`);
+    const said: string[] = [];
+    widget.page.on("console", (message) => said.push(message.text()));
+    await widget.launcher.waitFor();
+    await widget.page.addScriptTag({ content: api });
+    await eventually(() => said).toEqual(expect.arrayContaining(["user Where is my order?"]));
+    await widget.ratable.waitFor();
+    // Once by `on`, once by the document's event.
+    expect(said.filter((line) => line === "user Where is my order?")).toHaveLength(2);
+    expect(widget.posted("/api/chat/")).toEqual([
+      expect.objectContaining({ visitor_id: "customer-42", visitor_metadata: { plan: "gold" } }),
+    ]);
+    await widget.page.locator("[data-parley-send]").click();
+    await widget.ratable.nth(1).waitFor();
+    expect((await widget.texts()).filter((text) => text === "Where is my order?")).toHaveLength(2);
+    expect(widget.problems).toEqual([]);
+  });
+});

@@ -16,6 +16,7 @@ export {
   isMet,
   nginxCommand,
   phpCommand,
+  prometheusCommands,
   type Requirement,
   redisAvailable,
   reportMissing,

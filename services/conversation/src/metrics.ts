@@ -1,4 +1,5 @@
 import { Counter, type Database, Histogram, type Logger, measuredGauges, type Registry } from "@parley/service-kit";
+import { OUTCOMES } from "./domain/outcome.ts";
 import { measureOutbox } from "./store/outbox.ts";
 
 /** Seconds from a turn's end to its settlement; beyond 60 s the promise of the books is broken. */
@@ -31,10 +32,13 @@ export function outboxGauges(registry: Registry, database: Database, log: Logger
 export type TurnCounter = Counter<"outcome">;
 
 export function closedTurns(registry: Registry): TurnCounter {
-  return new Counter({
+  const counter = new Counter({
     name: "parley_turns_closed_total",
     help: "Turns closed, by outcome.",
     labelNames: ["outcome"],
     registers: [registry],
   });
+  // A series that begins with its first turn would hide that one from rate().
+  for (const outcome of OUTCOMES) counter.inc({ outcome }, 0);
+  return counter;
 }

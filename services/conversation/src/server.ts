@@ -20,8 +20,10 @@ import {
   type Lifecycle,
   type Logger,
   openDatabase,
+  poolMetrics,
   type PeriodicTask,
   readiness,
+  rpcClientFailures,
   rpcServerHistogram,
   runPeriodically,
   startOpsServer,
@@ -57,19 +59,26 @@ const RETENTION_EVERY_MS = 60 * 60_000;
 /** Starts the conversation service: its data plane on the gRPC port, its admin services on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const registry = createRegistry("conversation");
+  const watchPool = poolMetrics(registry);
   // Exports hold a connection for as long as their reader takes; with a pool of their own they cannot keep turns waiting.
   const exportConnections = Math.max(1, Math.floor(config.databasePool / 5));
-  const open = (applicationName: string, maxConnections: number) => {
+  const open = (pool: string, applicationName: string, maxConnections: number) => {
     const database = openDatabase({ url: config.databaseUrl, applicationName, maxConnections }, log);
+    watchPool(pool, database);
     lifecycle.onClose(applicationName, () => database.end());
     return database;
   };
-  const database = open("parley-conversation", config.databasePool - exportConnections);
-  const exportDatabase = open("parley-conversation-export", exportConnections);
+  const database = open("main", "parley-conversation", config.databasePool - exportConnections);
+  const exportDatabase = open("export", "parley-conversation-export", exportConnections);
 
   const quota = connectPeer(
     QuotaService,
-    { target: config.quotaTarget, internalToken: config.internalToken, tlsDir: config.grpcTlsDir },
+    {
+      target: config.quotaTarget,
+      internalToken: config.internalToken,
+      tlsDir: config.grpcTlsDir,
+      failures: rpcClientFailures(registry),
+    },
     lifecycle,
   );
   const botConfigs = cachedBotConfigs(database);

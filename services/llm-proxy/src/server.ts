@@ -8,6 +8,7 @@ import {
   type Lifecycle,
   type Logger,
   openDatabase,
+  poolMetrics,
   rpcServerHistogram,
   startOpsServer,
 } from "@parley/service-kit";
@@ -35,6 +36,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     log,
   );
   lifecycle.onClose("database", () => database.end());
+  poolMetrics(registry)("main", database);
 
   const metrics = createMetrics(registry, () => catalog.providers);
   watchSettings(config, catalog, metrics.configReloads, log, lifecycle);

@@ -8,6 +8,7 @@ import {
   type Lifecycle,
   type Logger,
   openDatabase,
+  poolMetrics,
   readiness,
   rpcServerHistogram,
   startOpsServer,
@@ -21,6 +22,7 @@ import { handleGetWorkspace } from "./rpc/get-workspace.ts";
 import { handleListMonthTurns } from "./rpc/list-month-turns.ts";
 import { handleReserve } from "./rpc/reserve.ts";
 import { handleSettle } from "./rpc/settle.ts";
+import { reservationCounter, usageGauges } from "./usage-metrics.ts";
 
 /** Starts the quota service: its data plane on the gRPC port, its admin service on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
@@ -30,6 +32,9 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     log,
   );
   lifecycle.onClose("database", () => database.end());
+  poolMetrics(registry)("main", database);
+  usageGauges(registry, database, log);
+  const reservations = reservationCounter(registry);
   holdGauges(registry, database, log);
 
   await startOpsServer(
@@ -57,7 +62,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     grpc.server,
     QuotaService,
     {
-      reserve: (request) => handleReserve(database, request),
+      reserve: (request) => handleReserve(database, reservations, request),
       settle: (request) => handleSettle(database, request),
       getUsage: (request) => handleGetUsage(database, request),
       getWorkspace: (request) => handleGetWorkspace(database, request),

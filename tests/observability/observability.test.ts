@@ -12,7 +12,7 @@ describeWith("prometheus", "Prometheus watches the running system", () => {
     beforeAll(async () => {
       stage = await startStage(inject("postgresUrl"));
     });
-    afterAll(() => stage.stop());
+    afterAll(() => stage?.stop());
 
     const shared = () => stage;
     describe("under load", () => expressionsSuite(shared));

@@ -48,9 +48,9 @@ export async function startStage(postgresUrl: string): Promise<Stage> {
           slow: provider,
           guarded: provider,
           flaky: { ...provider, breaker: { failures: 3, cooldown_ms: 1_000 } },
-          spare: { ...provider, breaker: { failures: 1_000_000 } },
+          spare: provider,
         },
-        routes: { both: ["spare:status-503", "openai:default"] },
+        routes: { both: ["spare:status-400", "openai:default"] },
       };
     },
     env: {
@@ -97,7 +97,7 @@ async function engage(system: System): Promise<Cast> {
   const cast: Cast = {
     main: await large("openai:tokens-20-every-10"),
     blocked: await large("openai:default"),
-    failing: await large("spare:status-503"),
+    failing: await large("spare:status-400"),
     failover: await large("route:both"),
     leaving: await large("openai:tokens-100-every-50"),
     full: await createTenant(admin, { plan: "ten" }),

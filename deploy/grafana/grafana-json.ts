@@ -3,7 +3,6 @@ import type { Dashboard, Panel } from "./panel.ts";
 const WIDTH = 24;
 const STAT_HEIGHT = 4;
 const CHART_HEIGHT = 8;
-const CHART_WIDTH = 8;
 const SCHEMA_VERSION = 39;
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of Grafana's
@@ -24,9 +23,12 @@ export function grafanaJson({ uid, title, description, rows }: Dashboard): objec
       panels: [],
     });
     y += 1;
+    const { length: count } = row.panels;
+    // No row ends in a hole: three charts beside each other, or two where that comes out even.
+    const chartWidth = count % 3 === 0 ? WIDTH / 3 : WIDTH / 2;
     let x = 0;
     for (const panel of row.panels) {
-      const w = panel.stat ? WIDTH / row.panels.length : CHART_WIDTH;
+      const w = panel.stat ? WIDTH / count : chartWidth;
       const h = panel.stat ? STAT_HEIGHT : CHART_HEIGHT;
       if (x + w > WIDTH) {
         x = 0;

@@ -46,3 +46,8 @@ export function rate(metric: string, ...matchers: readonly string[]): string {
 export function quantile(q: number, histogram: string, by: readonly string[] = [], ...matchers: string[]): string {
   return `histogram_quantile(${q}, sum by (${["le", ...by].join(", ")}) (${rate(`${histogram}_bucket`, ...matchers)}))`;
 }
+
+/** A metric of RPCs with their short names as the label `rpc`: QuotaService/Reserve. */
+export function byRpc(expr: string): string {
+  return `label_replace(${expr}, "rpc", "$1", "method", ".*[.](.*)")`;
+}

@@ -1,4 +1,4 @@
-import { type Dashboard, of, quantile, rate } from "./panel.ts";
+import { byRpc, type Dashboard, of, quantile, rate } from "./panel.ts";
 
 /** Metrics that every process has, of ours alone. */
 const OURS = 'application="parley"';
@@ -99,7 +99,7 @@ export const SERVICE: Dashboard = {
           description: "Calls a second, as the services that answered them counted.",
           unit: "reqps",
           stacked: true,
-          queries: [{ expr: `sum by (method) (${rate(`${RPC}_count`)})`, legend: "{{method}}" }],
+          queries: [{ expr: `sum by (rpc) (${byRpc(rate(`${RPC}_count`))})`, legend: "{{rpc}}" }],
         },
         {
           title: "Failed calls, as answered",
@@ -107,8 +107,8 @@ export const SERVICE: Dashboard = {
           unit: "reqps",
           queries: [
             {
-              expr: `sum by (method, status) (${rate(`${RPC}_count`, 'status!="OK"')})`,
-              legend: "{{method}} {{status}}",
+              expr: `sum by (rpc, status) (${byRpc(rate(`${RPC}_count`, 'status!="OK"'))})`,
+              legend: "{{rpc}} {{status}}",
             },
           ],
         },
@@ -119,8 +119,8 @@ export const SERVICE: Dashboard = {
           unit: "reqps",
           queries: [
             {
-              expr: `sum by (method, status) (${rate("parley_rpc_client_failures_total")})`,
-              legend: "{{method}} {{status}}",
+              expr: `sum by (rpc, status) (${byRpc(rate("parley_rpc_client_failures_total"))})`,
+              legend: "{{rpc}} {{status}}",
             },
           ],
         },
@@ -128,7 +128,7 @@ export const SERVICE: Dashboard = {
           title: "Duration by RPC, p99",
           description: "Generate lasts as long as the reply.",
           unit: "s",
-          queries: [{ expr: quantile(0.99, RPC, ["method"]), legend: "{{method}}" }],
+          queries: [{ expr: byRpc(quantile(0.99, RPC, ["method"])), legend: "{{rpc}}" }],
         },
       ],
     },

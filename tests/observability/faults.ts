@@ -94,7 +94,7 @@ export async function tenFaults(stage: Stage): Promise<Fault[]> {
           stage,
           "service",
           "Failed calls, as their callers saw it",
-          (labels) => /Reserve$/.test(labels.method ?? "") && labels.status === "UNAVAILABLE",
+          (labels) => /Reserve$/.test(String(labels.rpc)) && labels.status === "UNAVAILABLE",
         ),
     },
     {

@@ -7,7 +7,7 @@ import { parse } from "yaml";
 import { root } from "../support/processes.ts";
 import { ALERTS_FILE, readAlerts } from "./sources.ts";
 
-const CASES_FILE = join(root, "deploy/prometheus/alerts.test.yaml");
+const CASES_FILES = ["alerts.test.yaml", "objectives.test.yaml"].map((file) => join(root, "deploy/prometheus", file));
 
 type Case = { alertname: string; exp_alerts?: object[] };
 
@@ -30,16 +30,20 @@ describeWith("prometheus", "the alerts", () => {
   });
 
   test("ring where they must and are silent where they must be", async () => {
-    const cases = await promtool("test", "rules", CASES_FILE);
+    const cases = await promtool("test", "rules", ...CASES_FILES);
     expect(cases.isOk, cases.output).toBe(true);
   });
 
   test("each have a case in which they ring, and one in which they do not", () => {
-    const { tests } = parse(readFileSync(CASES_FILE, "utf8")) as { tests: { alert_rule_test: Case[] }[] };
-    const cases = tests.flatMap((each) => each.alert_rule_test);
+    const cases = CASES_FILES.flatMap((file) => {
+      const { tests } = parse(readFileSync(file, "utf8")) as { tests: { alert_rule_test: Case[] }[] };
+      return tests.flatMap((each) => each.alert_rule_test);
+    });
     const alerts = readAlerts().flatMap(({ rules }) => rules.flatMap(({ alert }) => alert ?? []));
     const named = (wanted: boolean) =>
-      new Set(cases.filter(({ exp_alerts: alerted = [] }) => alerted.length > 0 === wanted).map((each) => each.alertname));
+      new Set(
+        cases.filter(({ exp_alerts: alerted = [] }) => alerted.length > 0 === wanted).map((each) => each.alertname),
+      );
     expect(alerts.filter((alert) => !named(true).has(alert))).toEqual([]);
     expect(alerts.filter((alert) => !named(false).has(alert))).toEqual([]);
     process.stdout.write(`${alerts.length} alerts, ${cases.length} cases: each rings and is silent where it should\n`);

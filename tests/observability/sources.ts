@@ -15,7 +15,14 @@ export type Panel = {
   description: string;
   gridPos: { x: number; y: number; w: number; h: number };
   targets: Target[];
-  fieldConfig: { defaults: { unit: string; max?: number; custom?: { stacking: { mode: string } } } };
+  fieldConfig: {
+    defaults: {
+      unit: string;
+      max?: number;
+      thresholds: { steps: { value: number | null; color: string }[] };
+      custom?: { stacking: { mode: string } };
+    };
+  };
 };
 export type Dashboard = { title: string; panels: Panel[] };
 

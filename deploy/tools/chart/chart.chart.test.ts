@@ -162,7 +162,9 @@ describe("the chart", () => {
     const [rule] = ofKind((await render("production")).manifests, "PrometheusRule") as [Manifest];
     const source = await readFile(join(CHART, "../../deploy/prometheus/alerts.yaml"), "utf8");
     const base = "https://git.example.com/parley/blob/main/docs/operations/runbooks/";
-    expect(rule.spec).toEqual(parse(source.replaceAll("runbook_url: docs/operations/runbooks/", `runbook_url: ${base}`)));
+    expect(rule.spec).toEqual(
+      parse(source.replaceAll("runbook_url: docs/operations/runbooks/", `runbook_url: ${base}`)),
+    );
     const urls = JSON.stringify(rule.spec).match(/"runbook_url":"[^"]+"/g) ?? [];
     expect(urls.length).toBeGreaterThan(0);
     expect(urls.filter((url) => !url.startsWith(`"runbook_url":"${base}`))).toEqual([]);

@@ -3,7 +3,10 @@ import type { Logger } from "./logger.ts";
 export type MeasurementOptions = {
   /** For the log. */
   name: string;
-  /** A result serves this long; what took long is done more rarely, so that it never costs more than a twentieth of a connection. */
+  /**
+   * A result serves this long; what took long is done more rarely, so that it never costs more than a twentieth of a connection. 0: what
+   * is measured is cheap, and every scrape measures anew.
+   */
   everyMs: number;
   /** A monotonic clock in milliseconds. */
   now?: () => number;
@@ -35,7 +38,7 @@ export function createMeasurement<T>(
       log.warn({ error }, `cannot measure ${name}`);
     }
     const endedAt = now();
-    freshUntil = endedAt + Math.max(everyMs, (endedAt - startedAt) / MAX_SHARE);
+    freshUntil = everyMs === 0 ? endedAt : endedAt + Math.max(everyMs, (endedAt - startedAt) / MAX_SHARE);
   }
 
   return async () => {

@@ -68,8 +68,8 @@ export function hastyCauses(): string {
     name: `${name}-hasty`,
     rules: rules.map((rule) => ({
       ...rule,
-      expr: rule.expr.replaceAll(/\[\d+m\]/g, "[5s]"),
-      ...(rule.for === undefined ? {} : { for: "2s" }),
+      expr: rule.expr.replaceAll(/\[\d+m\]/g, "[4s]"),
+      ...(rule.for === undefined ? {} : { for: "1s" }),
       labels: { hasty: "yes" },
     })),
   }));

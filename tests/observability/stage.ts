@@ -10,7 +10,7 @@ import { newAddress, TRUST_THE_TESTS, visit } from "../support/visitors.ts";
 import { ALERTS_FILE, hastyCauses } from "./sources.ts";
 
 /** The tenants of the stage: each does one thing. */
-export type Cast = Record<"main" | "blocked" | "full" | "near" | "failing" | "failover" | "leaving", Tenant>;
+export type Cast = Record<"main" | "blocked" | "full" | "near" | "failing" | "unpaid" | "failover" | "leaving", Tenant>;
 
 export type Stage = {
   system: System;
@@ -98,6 +98,7 @@ async function engage(system: System): Promise<Cast> {
     main: await large("openai:tokens-20-every-10"),
     blocked: await large("openai:default"),
     failing: await large("spare:status-400"),
+    unpaid: await large("spare:status-401"),
     failover: await large("route:both"),
     leaving: await large("openai:tokens-100-every-50"),
     full: await createTenant(admin, { plan: "ten" }),
@@ -132,7 +133,7 @@ export function startVisitors({ system, cast }: Stage, kind: "every" | "well" = 
   const everywhere = (tenant: Tenant) => [0, 1].map((edge) => keepOn(() => visit(system.url(edge), tenant), 100));
   const well = [...everywhere(cast.main), ...everywhere(cast.main)];
   const others = () => [
-    ...[cast.blocked, cast.failing, cast.failover, cast.full].map((tenant) =>
+    ...[cast.blocked, cast.failing, cast.unpaid, cast.failover, cast.full].map((tenant) =>
       keepOn(() => visit(system.url(), tenant), 200),
     ),
     keepOn(() => leave(system.url(), cast.leaving), 300),

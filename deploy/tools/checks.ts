@@ -3,6 +3,7 @@ import { dependencyProblems } from "./dependencies.ts";
 import { driftProblems } from "./drift.ts";
 import { layeringProblems } from "./layering.ts";
 import { lockfileProblems } from "./lockfile.ts";
+import { observabilityProblems } from "./observability/outputs.ts";
 import type { Problems } from "./problems.ts";
 import { readSources } from "./repository.ts";
 import { runTool } from "./run-tool.ts";
@@ -14,6 +15,7 @@ export const CHECKS: readonly Check[] = [
   { name: "types", title: "types", run: checkTypes },
   { name: "format", title: "format and lint", run: () => tool("biome", "check", "--colors=force", ".") },
   { name: "drift", title: "generated code", run: driftProblems },
+  { name: "observability", title: "documented metrics, dashboards and alerts", run: observabilityProblems },
   { name: "proto", title: "proto lint", run: () => tool("buf", "lint", "proto") },
   {
     name: "breaking",

@@ -176,9 +176,9 @@ describeInBrowser("the chat", (stage) => {
   }, 180_000);
 
   // As long as a visitor may sit before it; `pnpm test:full` runs it.
-  const soakMinutes = process.env.PARLEY_TEST_FULL ? 30 : 0;
+  const soakMinutes = process.env.PARLEY_TEST_FULL ? Number(process.env.PARLEY_SOAK_MINUTES || 30) : 0;
   it.runIf(soakMinutes > 0)(
-    "neither grows nor leaks over 30 minutes of real answers",
+    `neither grows nor leaks over ${soakMinutes} minutes of real answers`,
     async () => {
       const widget = await stage.visitAndOpen();
       const perMinute = 50;

@@ -65,9 +65,12 @@ describeInBrowser("the bot's configuration", (stage) => {
   it.each(["#ffffff", "#000000", "#ffe100", "#7f7f7f", "#e8590c", "#00aa88", "#2f5fd0", "#ff5c8a"])(
     "keeps text readable with the colour %s in both themes",
     async (primary_color) => {
-      for (const theme_mode of ["light", "dark"]) {
-        const widget = await open({ primary_color, theme_mode });
-        await widget.askAndWait("markdown");
+      const widget = await open({ primary_color, theme_mode: "system" });
+      await widget.askAndWait("markdown");
+      for (const colorScheme of ["light", "dark"] as const) {
+        await widget.page.emulateMedia({ colorScheme });
+        await eventually(() => widget.host.locator(".root").getAttribute("data-theme")).toBe(colorScheme);
+        await widget.settled();
         const pairs = await widget.host.evaluate((host) => {
           const rgb = (text: string) => (text.match(/[\d.]+/g) ?? []).map(Number);
           const backdrop = (element: Element): number[] => {
@@ -91,7 +94,7 @@ describeInBrowser("the bot's configuration", (stage) => {
         for (const { part, text, on } of pairs) {
           expect(
             contrast(text as unknown as Rgb, on as unknown as Rgb),
-            `${part} ${theme_mode}`,
+            `${part} ${colorScheme}`,
           ).toBeGreaterThanOrEqual(4.5);
         }
         expect(await widget.violations()).toEqual([]);

@@ -12,7 +12,7 @@ import { referenceProblems } from "./assertions/references.ts";
 import { selectorProblems } from "./assertions/selectors.ts";
 import { golden } from "./golden.ts";
 import { helm } from "./helm.ts";
-import { type Manifest, nameOf, ofKind, workloads } from "./manifest.ts";
+import { componentOf, type Manifest, nameOf, ofKind, workloads } from "./manifest.ts";
 import { withValuesTable } from "./readme.ts";
 import { CHART, type Rendered, render, template, valuesFile, valuesNames } from "./render.ts";
 import { unknownKeys } from "./unknown-keys.ts";
@@ -125,7 +125,8 @@ describe("the chart", () => {
   });
 
   it("hands the llm-proxy a file of providers and routes as it asks for", async () => {
-    const [configMap] = ofKind((await render("production")).manifests, "ConfigMap") as [Manifest];
+    const maps = ofKind((await render("production")).manifests, "ConfigMap");
+    const configMap = maps.find(({ metadata }) => metadata.name === "parley-llm-proxy");
     const schema = JSON.parse(await readFile(join(CHART, "../../services/llm-proxy/llm-config.schema.json"), "utf8"));
     const accepts = new Ajv2020({ strict: false }).compile(schema);
     const { data } = configMap as unknown as { data: Partial<Record<string, string>> };
@@ -155,6 +156,47 @@ describe("the chart", () => {
     const { code, output } = await template(name, [set]);
     expect(code).toBe(1);
     expect(output).toContain(reason);
+  });
+
+  it("ships the alerts of deploy/prometheus, with where their runbooks can be read", async () => {
+    const [rule] = ofKind((await render("production")).manifests, "PrometheusRule") as [Manifest];
+    const source = await readFile(join(CHART, "../../deploy/prometheus/alerts.yaml"), "utf8");
+    const base = "https://git.example.com/parley/blob/main/docs/operations/runbooks/";
+    expect(rule.spec).toEqual(
+      parse(source.replaceAll("runbook_url: docs/operations/runbooks/", `runbook_url: ${base}`)),
+    );
+    const urls = JSON.stringify(rule.spec).match(/"runbook_url":"[^"]+"/g) ?? [];
+    expect(urls.length).toBeGreaterThan(0);
+    expect(urls.filter((url) => !url.startsWith(`"runbook_url":"${base}`))).toEqual([]);
+  });
+
+  it("ships every dashboard of deploy/grafana in a ConfigMap that Grafana's sidecar finds", async () => {
+    const maps = ofKind((await render("production")).manifests, "ConfigMap");
+    const found = maps.filter(({ metadata }) => metadata.labels?.grafana_dashboard === "1");
+    const folder = join(CHART, "../../deploy/grafana/dashboards");
+    const files = await readdir(folder);
+    expect(files).toHaveLength(3);
+    for (const file of files) {
+      const holder = found.find(({ data }) => `parley-${file}` in (data as object));
+      const { data } = holder as unknown as { data: Record<string, string> };
+      expect(JSON.parse(data[`parley-${file}`] ?? "")).toEqual(JSON.parse(await readFile(join(folder, file), "utf8")));
+    }
+  });
+
+  it("labels its targets as the alerts ask for them", async () => {
+    const [monitor] = ofKind((await render("production")).manifests, "PodMonitor") as [Manifest];
+    const [endpoint] = monitor.spec.podMetricsEndpoints as [{ honorLabels: boolean; relabelings: object[] }];
+    expect(endpoint.honorLabels).toBe(true);
+    expect(endpoint.relabelings).toEqual([
+      { targetLabel: "application", replacement: "parley" },
+      { sourceLabels: ["__meta_kubernetes_pod_label_app_kubernetes_io_component"], targetLabel: "service" },
+    ]);
+    // What the services call themselves must be what the alerts ask for, and their component's name.
+    const { manifests } = await render("production");
+    const components = workloads(manifests).flatMap(({ labels, pod }) =>
+      pod.containers.some(({ ports = [] }) => ports.some(({ name }) => name === "ops")) ? [componentOf(labels)] : [],
+    );
+    expect(new Set(components)).toEqual(new Set(["edge", "conversation", "quota", "llm-proxy"]));
   });
 
   it("documents every value in its README", async () => {

@@ -2,6 +2,7 @@ import type { Model } from "@kubernetes-models/base";
 import { Certificate } from "@kubernetes-models/cert-manager/cert-manager.io/v1/Certificate";
 import { HTTPRoute } from "@kubernetes-models/gateway-api/gateway.networking.k8s.io/v1/HTTPRoute";
 import { PodMonitor } from "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PodMonitor";
+import { PrometheusRule } from "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule";
 import { Deployment } from "kubernetes-models/apps/v1/Deployment";
 import { HorizontalPodAutoscaler } from "kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler";
 import { Job } from "kubernetes-models/batch/v1/Job";
@@ -40,6 +41,10 @@ export const KNOWN_KINDS: Readonly<Record<string, KnownKind>> = {
   "monitoring.coreos.com/v1/PodMonitor": {
     model: PodMonitor,
     module: "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PodMonitor",
+  },
+  "monitoring.coreos.com/v1/PrometheusRule": {
+    model: PrometheusRule,
+    module: "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule",
   },
   "networking.k8s.io/v1/Ingress": { model: Ingress, module: "kubernetes-models/networking.k8s.io/v1/Ingress" },
   "networking.k8s.io/v1/NetworkPolicy": {

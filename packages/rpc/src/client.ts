@@ -33,8 +33,16 @@ export type RpcClient<S extends DescService> = {
 /** Fills a call's metadata: credentials, trace context. */
 export type MetadataWriter = (metadata: Metadata) => void;
 
+/** Told of every call that fails or is cancelled, by its method, e.g. `parley.quota.v1.QuotaService/Reserve`. */
+export type FailureObserver = (method: string, error: RpcError) => void;
+
 /** A typed client of `service` over a channel. */
-export function createClient<S extends DescService>(service: S, channel: Client, write: MetadataWriter): RpcClient<S> {
+export function createClient<S extends DescService>(
+  service: S,
+  channel: Client,
+  write: MetadataWriter,
+  onFailure: FailureObserver = () => undefined,
+): RpcClient<S> {
   const methods = service.methods.map((method) => {
     const definition = methodDefinition(method);
     const call = (init: never, options: CallOptions) => {
@@ -42,8 +50,8 @@ export function createClient<S extends DescService>(service: S, channel: Client,
       const metadata = new Metadata();
       write(metadata);
       return definition.responseStream
-        ? serverStream(channel, definition, request, metadata, options)
-        : unary(channel, definition, request, metadata, options);
+        ? serverStream(channel, definition, request, metadata, options, onFailure)
+        : unary(channel, definition, request, metadata, options, onFailure);
     };
     return [method.localName, call];
   });
@@ -52,24 +60,29 @@ export function createClient<S extends DescService>(service: S, channel: Client,
 
 type Definition = MethodDefinition<Message, Message>;
 
-function unary(channel: Client, method: Definition, request: Message, metadata: Metadata, options: CallOptions) {
+function unary(
+  channel: Client,
+  method: Definition,
+  request: Message,
+  metadata: Metadata,
+  options: CallOptions,
+  onFailure: FailureObserver,
+) {
   if (options.waitForReady) metadata.setOptions({ waitForReady: true });
   return new Promise<Message>((resolve, reject) => {
     const cancel = () => call.cancel();
-    const call = withoutStack(() =>
-      channel.makeUnaryRequest(
-        method.path,
-        method.requestSerialize,
-        method.responseDeserialize,
-        request,
-        metadata,
-        { deadline: Date.now() + options.timeoutMs },
-        (error, response) => {
-          options.signal?.removeEventListener("abort", cancel);
-          if (error) reject(RpcError.from(error));
-          else resolve(response as Message);
-        },
-      ),
+    const call = channel.makeUnaryRequest(
+      method.path,
+      method.requestSerialize,
+      method.responseDeserialize,
+      request,
+      metadata,
+      { deadline: Date.now() + options.timeoutMs },
+      (error, response) => {
+        options.signal?.removeEventListener("abort", cancel);
+        if (error) reject(failed(method, error, onFailure));
+        else resolve(response as Message);
+      },
     );
     if (options.signal?.aborted) cancel();
     else options.signal?.addEventListener("abort", cancel, { once: true });
@@ -82,18 +95,19 @@ async function* serverStream(
   request: Message,
   metadata: Metadata,
   options: CallOptions,
+  onFailure: FailureObserver,
 ): AsyncGenerator<Message> {
   // A stream's deadline is that of the longest one; a peer that does not even connect is given up much sooner.
-  await whenConnected(channel, options.signal);
-  const call: ClientReadableStream<Message> = withoutStack(() =>
-    channel.makeServerStreamRequest(
-      method.path,
-      method.requestSerialize,
-      method.responseDeserialize,
-      request,
-      metadata,
-      { deadline: Date.now() + options.timeoutMs },
-    ),
+  await whenConnected(channel, options.signal).catch((error: unknown) => {
+    throw failed(method, error, onFailure);
+  });
+  const call: ClientReadableStream<Message> = channel.makeServerStreamRequest(
+    method.path,
+    method.requestSerialize,
+    method.responseDeserialize,
+    request,
+    metadata,
+    { deadline: Date.now() + options.timeoutMs },
   );
   const cancel = () => call.cancel();
   if (options.signal?.aborted) cancel();
@@ -101,7 +115,7 @@ async function* serverStream(
   try {
     for await (const message of call) yield message as Message;
   } catch (error) {
-    throw RpcError.from(error);
+    throw failed(method, error, onFailure);
   } finally {
     options.signal?.removeEventListener("abort", cancel);
     // Whoever stops reading early leaves no call behind.
@@ -109,16 +123,8 @@ async function* serverStream(
   }
 }
 
-/**
- * grpc-js writes down the stack of every call's start in case it fails; it costs a twentieth of the call, and RpcError has a stack of
- * its own.
- */
-function withoutStack<T>(start: () => T): T {
-  const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = 0;
-  try {
-    return start();
-  } finally {
-    Error.stackTraceLimit = limit;
-  }
+function failed(method: Definition, cause: unknown, onFailure: FailureObserver): RpcError {
+  const error = cause instanceof RpcError ? cause : RpcError.from(cause);
+  onFailure(method.path.slice(1), error);
+  return error;
 }

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
@@ -20,6 +20,16 @@ export function rpcServerHistogram(registry: Registry): Histogram<"method" | "st
     help: "Time to answer an RPC, by method and gRPC status.",
     labelNames: ["method", "status"],
     buckets: DURATION_BUCKETS,
+    registers: [registry],
+  });
+}
+
+/** Calls to our own services that failed, as the caller saw it: a peer that is gone cannot count them itself. */
+export function rpcClientFailures(registry: Registry): Counter<"method" | "status"> {
+  return new Counter({
+    name: "parley_rpc_client_failures_total",
+    help: "Calls to another service that failed or were cancelled, by method and gRPC status, as their caller saw it.",
+    labelNames: ["method", "status"],
     registers: [registry],
   });
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import knex, { type Knex } from "knex";
 import pg from "pg";
 
@@ -25,6 +26,7 @@ export type MigrateOptions = {
 const TABLE = "migrations";
 /** Bounds how long a migration may wait for a lock that traffic holds, so that it never queues traffic behind itself. */
 const LOCK_TIMEOUT = "2s";
+const LOCK_POLL_MS = 100;
 
 /**
  * Brings one service's schema to its newest version: creates the role and the schema where the URL's role may, then applies what
@@ -59,12 +61,20 @@ async function locked<T>(options: MigrateOptions, work: (client: pg.Client) => P
   const client = new pg.Client({ connectionString: options.url, application_name: `parley-migrate-${options.schema}` });
   await client.connect();
   try {
-    // Roles belong to the whole server and cannot be altered by two at once, so one lock serves every schema.
-    await client.query("SELECT pg_advisory_lock(hashtext('parley.migrate'))");
+    await takeLock(client);
     return await work(client);
   } finally {
     await client.end();
   }
+}
+
+/**
+ * Roles belong to the whole server and cannot be altered by two at once, so one lock serves every schema. It is asked for again and again:
+ * whoever waits inside a statement holds a snapshot, and an index that the lock's owner builds concurrently would wait for that for ever.
+ */
+async function takeLock(client: pg.Client): Promise<void> {
+  const ask = "SELECT pg_try_advisory_lock(hashtext('parley.migrate')) AS taken";
+  while (!(await client.query<{ taken: boolean }>(ask)).rows[0]?.taken) await sleep(LOCK_POLL_MS);
 }
 
 async function prepare(client: pg.Client, { schema, role, rolePassword }: MigrateOptions): Promise<void> {

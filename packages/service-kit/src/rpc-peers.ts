@@ -1,5 +1,6 @@
 import type { DescService } from "@bufbuild/protobuf";
-import { type Channel, createClient, openChannel, type RpcClient } from "@parley/rpc";
+import { type Channel, createClient, openChannel, type RpcClient, status } from "@parley/rpc";
+import type { Counter } from "prom-client";
 import { channelCredentials } from "./grpc-tls.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 
@@ -9,6 +10,8 @@ export type PeerOptions = {
   internalToken: string;
   /** Where our certificate, key and authority lie; plain text without. */
   tlsDir?: string | undefined;
+  /** Counts the calls that fail. */
+  failures?: Counter<"method" | "status">;
 };
 
 /** A client of a data-plane service, closed with the process. Unary calls are retried when the peer is away: all are idempotent. */
@@ -25,5 +28,10 @@ export function connectPeer<S extends DescService>(
   });
   lifecycle.onClose(`channel to ${service.typeName}`, () => channel.close());
   const bearer = `Bearer ${options.internalToken}`;
-  return createClient(service, channel, (metadata) => metadata.set("authorization", bearer));
+  return createClient(
+    service,
+    channel,
+    (metadata) => metadata.set("authorization", bearer),
+    (method, error) => options.failures?.inc({ method, status: status[error.status] }),
+  );
 }

@@ -11,6 +11,8 @@ const requirements = {
   "redis-server": { isMet: hasRedisServer, remedy: "install redis-server or valkey-server" },
   /** A proxy as installations have it in front. */
   nginx: { isMet: () => nginxCommand() !== undefined, remedy: "install Debian's nginx" },
+  /** Prometheus and its tool, for the dashboards and the alerts. */
+  prometheus: { isMet: () => prometheusCommands() !== undefined, remedy: "install Debian's prometheus" },
   /** A browser for the widget. */
   chromium: { isMet: () => chromiumCommand() !== undefined, remedy: "install Debian's chromium, or Google Chrome" },
   /** What many of the sites run on that the widget stands on; its files are enough, its database is not asked. */
@@ -46,6 +48,12 @@ export const wordpressPath = "/usr/share/wordpress";
 
 function hasWordPress(): boolean {
   return phpCommand() !== undefined && existsSync(join(wordpressPath, "wp-includes/script-loader.php"));
+}
+
+/** The machine's own Prometheus and promtool, as absolute paths. */
+export function prometheusCommands(): { prometheus: string; promtool: string } | undefined {
+  const [prometheus, promtool] = [findCommand("prometheus"), findCommand("promtool")];
+  return prometheus && promtool ? { prometheus, promtool } : undefined;
 }
 
 /** The first of the commands that is on the PATH, as an absolute path. */

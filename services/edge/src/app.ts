@@ -3,8 +3,9 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { decodable } from "./domain/path.ts";
 import { answerUnparsable } from "./plugins/client-errors.ts";
 import { cors } from "./plugins/cors.ts";
-import { errors } from "./plugins/errors.ts";
+import { errors, type OnRefusal } from "./plugins/errors.ts";
 import { headerLimits } from "./plugins/header-limits.ts";
+import { type HttpMetrics, httpMetrics } from "./plugins/http-metrics.ts";
 import { knowAllMethods } from "./plugins/methods.ts";
 import { rawBody } from "./plugins/raw-body.ts";
 import { securityHeaders } from "./plugins/security-headers.ts";
@@ -24,8 +25,9 @@ export type AppDeps = ChatDeps &
     ready: () => boolean;
     /** Whether this process has begun to stop. */
     stopping: () => boolean;
-    /** Told the code of every refusal. */
-    onRefusal: (code: string) => void;
+    /** Told of every refusal: its code and the route it was for. */
+    onRefusal: OnRefusal;
+    http: HttpMetrics;
   };
 
 export type AppOptions = {
@@ -73,6 +75,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     },
   });
   knowAllMethods(app);
+  await app.register(httpMetrics, { durations: deps.http.durations });
   await app.register(errors, { onRefusal: deps.onRefusal });
   await app.register(securityHeaders);
   await app.register(headerLimits);

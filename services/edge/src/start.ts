@@ -2,16 +2,7 @@ import { randomUUID } from "node:crypto";
 import { ConversationService } from "@parley/rpc/conversation";
 import { LlmService } from "@parley/rpc/llm";
 import { QuotaService } from "@parley/rpc/quota";
-import {
-  Counter,
-  connectPeer,
-  createRegistry,
-  Gauge,
-  type Lifecycle,
-  type Logger,
-  type Registry,
-  startOpsServer,
-} from "@parley/service-kit";
+import { connectPeer, createRegistry, type Lifecycle, type Logger, startOpsServer } from "@parley/service-kit";
 import { v7 as uuidv7 } from "uuid";
 import { buildApp } from "./app.ts";
 import { createTokenVerifier } from "./auth/access-token.ts";
@@ -23,7 +14,7 @@ import { createFallbackLimiter } from "./limits/fallback-limiter.ts";
 import { createLocalLimiter } from "./limits/local-limiter.ts";
 import type { RateLimiter } from "./limits/rate-limiter.ts";
 import { createRedisLimiter } from "./limits/redis-limiter.ts";
-import { createStreamMetrics } from "./routes/stream-metrics.ts";
+import { createMetrics, type Metrics } from "./metrics.ts";
 import { createStreams } from "./routes/streams.ts";
 import { createTurnCloser } from "./turn/close-turn.ts";
 
@@ -35,16 +26,18 @@ const LAST_OUTCOMES_MS = 10_000;
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const registry = createRegistry("edge");
   const monotonicMs = () => performance.now();
+  const jwks = createJwks({ url: config.jwt.jwksUrl, now: monotonicMs }, log);
+  const metrics = createMetrics(registry, { jwksAgeSeconds: () => jwks.ageMs() / 1_000 });
   const peer = (target: string) => ({
     target,
     internalToken: config.internalToken,
     tlsDir: config.grpcTlsDir,
+    failures: metrics.rpcFailures,
   });
   const conversation = connectPeer(ConversationService, peer(config.conversationTarget), lifecycle);
   const quota = connectPeer(QuotaService, peer(config.quotaTarget), lifecycle);
   const llm = connectPeer(LlmService, peer(config.llmTarget), lifecycle);
 
-  const jwks = createJwks({ url: config.jwt.jwksUrl, now: monotonicMs }, log);
   jwks.start();
   lifecycle.onClose("key set", () => jwks.stop());
 
@@ -52,16 +45,10 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const lease = keepLease(conversation, edgeId, log, lifecycle);
   const streams = createStreams(
     { process: config.maxStreams, client: config.maxStreamsPerClient },
-    createStreamMetrics(registry),
+    metrics.streams,
     monotonicMs,
   );
   const closer = createTurnCloser(conversation, log);
-  const refusals = new Counter({
-    name: "parley_requests_refused_total",
-    help: "Requests answered with an error before any stream, by its code.",
-    labelNames: ["code"],
-    registers: [registry],
-  });
   const stopping = () => lifecycle.isClosing;
   const ready = () => lease.held() && !stopping();
 
@@ -69,14 +56,15 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     {
       conversation,
       streams,
-      limiter: createLimiter(config, registry, log, lifecycle),
+      limiter: createLimiter(config, metrics.limiter, log, lifecycle),
       resolveKey: createKeyResolver(conversation),
       verifyToken: createTokenVerifier(config.jwt, jwks),
       turn: { conversation, quota, llm, closer, edgeId, newTurnId: uuidv7 },
       monotonicMs,
       ready,
       stopping,
-      onRefusal: (code) => refusals.inc({ code }),
+      onRefusal: (code, route) => metrics.http.refusals.inc({ route, code }),
+      http: metrics.http,
     },
     { trustedProxies: config.trustedProxies, widgetDir: config.widgetDir },
     log,
@@ -97,22 +85,15 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   );
 }
 
-function createLimiter(config: Config, registry: Registry, log: Logger, lifecycle: Lifecycle): RateLimiter {
+function createLimiter(
+  config: Config,
+  metrics: Metrics["limiter"],
+  log: Logger,
+  lifecycle: Lifecycle,
+): RateLimiter {
   const local = createLocalLimiter(() => performance.now());
   if (config.redisUrl === undefined) return local;
   const shared = createRedisLimiter(config.redisUrl, log);
   lifecycle.onClose("redis", () => shared.close());
-  const registers = [registry];
-  return createFallbackLimiter(shared, local, {
-    onFallback: new Gauge({
-      name: "parley_rate_limiter_on_fallback",
-      help: "1 while Redis does not answer and this edge limits alone.",
-      registers,
-    }),
-    localDecisions: new Counter({
-      name: "parley_rate_limiter_local_decisions_total",
-      help: "Requests that this edge counted alone because Redis did not answer in time.",
-      registers,
-    }),
-  });
+  return createFallbackLimiter(shared, local, metrics);
 }

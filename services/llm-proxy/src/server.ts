@@ -8,6 +8,7 @@ import {
   type Lifecycle,
   type Logger,
   openDatabase,
+  poolMetrics,
   rpcServerHistogram,
   startOpsServer,
 } from "@parley/service-kit";
@@ -36,6 +37,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     log,
   );
   lifecycle.onClose("database", () => database.end());
+  poolMetrics(registry)("main", database);
 
   const metrics = createMetrics(registry, () => catalog.providers);
   watchSettings(config, catalog, metrics.configReloads, log, lifecycle);

@@ -8,18 +8,21 @@ import {
   type Lifecycle,
   type Logger,
   openDatabase,
+  poolMetrics,
   readiness,
   rpcServerHistogram,
   startOpsServer,
 } from "@parley/service-kit";
 import { workspaceAdmin } from "./admin/workspaces.ts";
 import type { Config } from "./config.ts";
+import { holdGauges } from "./metrics.ts";
 import { handleGetMonth } from "./rpc/get-month.ts";
 import { handleGetUsage } from "./rpc/get-usage.ts";
 import { handleGetWorkspace } from "./rpc/get-workspace.ts";
 import { handleListMonthTurns } from "./rpc/list-month-turns.ts";
 import { handleReserve } from "./rpc/reserve.ts";
 import { handleSettle } from "./rpc/settle.ts";
+import { reservationCounter, usageGauges } from "./usage-metrics.ts";
 
 /** Starts the quota service: its data plane on the gRPC port, its admin service on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
@@ -29,6 +32,10 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     log,
   );
   lifecycle.onClose("database", () => database.end());
+  poolMetrics(registry)("main", database);
+  usageGauges(registry, database, log);
+  const reservations = reservationCounter(registry);
+  holdGauges(registry, database, log);
 
   await startOpsServer(
     {
@@ -55,7 +62,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     grpc.server,
     QuotaService,
     {
-      reserve: (request) => handleReserve(database, request),
+      reserve: (request) => handleReserve(database, reservations, request),
       settle: (request) => handleSettle(database, request),
       getUsage: (request) => handleGetUsage(database, request),
       getWorkspace: (request) => handleGetWorkspace(database, request),

@@ -5,7 +5,7 @@ export type Outcome = "done" | "error" | "blocked" | "quota_exceeded" | "cancell
 
 export type Status = Outcome | "streaming";
 
-const OUTCOMES: Record<Outcome, TurnOutcome> = {
+const MESSAGES: Record<Outcome, TurnOutcome> = {
   done: TurnOutcome.DONE,
   error: TurnOutcome.ERROR,
   blocked: TurnOutcome.BLOCKED,
@@ -14,10 +14,12 @@ const OUTCOMES: Record<Outcome, TurnOutcome> = {
   interrupted: TurnOutcome.INTERRUPTED,
 };
 
-const BY_NUMBER = new Map(Object.entries(OUTCOMES).map(([name, number]) => [number, name as Outcome]));
+export const OUTCOMES = Object.keys(MESSAGES) as Outcome[];
+
+const BY_NUMBER = new Map(Object.entries(MESSAGES).map(([name, number]) => [number, name as Outcome]));
 
 export function outcomeToMessage(outcome: Outcome): TurnOutcome {
-  return OUTCOMES[outcome];
+  return MESSAGES[outcome];
 }
 
 /** Undefined for an unspecified or unknown outcome. */

@@ -14,6 +14,8 @@ export type Jwks = {
   /** Loads the keys, and goes on loading them anew in the background. */
   start(): void;
   stop(): void;
+  /** Milliseconds since the keys were loaded; since the start while they never were. */
+  ageMs(): number;
 };
 
 const FETCH_TIMEOUT_MS = 3_000;
@@ -29,6 +31,7 @@ const RELOAD_AFTER_FAILURE_MS = 30_000;
  */
 export function createJwks(options: JwksOptions, log: Logger): Jwks {
   let keys: ReturnType<typeof createLocalJWKSet> | undefined;
+  let loadedAt = options.now();
   let lastLoadFailed = false;
   let loads: number[] = [];
   let loading: Promise<void> | undefined;
@@ -39,6 +42,7 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
     try {
       const set = await fetchJwks(options.url);
       keys = createLocalJWKSet(set);
+      loadedAt = options.now();
       lastLoadFailed = false;
     } catch (error) {
       lastLoadFailed = true;
@@ -71,6 +75,7 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
       stopped = true;
       clearTimeout(timer);
     },
+    ageMs: () => options.now() - loadedAt,
     async getKey(header, token) {
       const known = await lookUp(keys, header, token);
       if (known !== undefined) return known;

@@ -1,16 +1,18 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
+import type { OnRefusal } from "./errors.ts";
+import { NO_ROUTE } from "./http-metrics.ts";
 import { SECURITY_HEADERS } from "./security-headers.ts";
 
 /** Answers what Node's parser gives up on before there is a request, in the words of every other refusal. */
-export function answerUnparsable(onRefusal: (code: string) => void) {
+export function answerUnparsable(onRefusal: OnRefusal) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     if (error.code === "ECONNRESET" || socket.destroyed) return;
     const [status, code] = refusalOf(error.code);
     // Amid an answer a second one would be read as a part of it.
     const answering = (socket as Socket & { _httpMessage?: { headersSent: boolean } | null })._httpMessage?.headersSent;
     if (socket.writable && !answering) {
-      onRefusal(code);
+      onRefusal(code, NO_ROUTE);
       socket.write(answerOf(status, code));
     }
     socket.destroySoon();

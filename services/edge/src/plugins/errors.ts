@@ -1,6 +1,7 @@
 import type { FastifyError } from "fastify";
 import plugin from "fastify-plugin";
 import { HttpError } from "../domain/http-error.ts";
+import { routeOf } from "./http-metrics.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -9,10 +10,10 @@ declare module "fastify" {
   }
 }
 
-export type ErrorsOptions = {
-  /** Told the code of every refusal. */
-  onRefusal: (code: string) => void;
-};
+/** Told of every refusal: its code, and the pattern of the route it was for. */
+export type OnRefusal = (code: string, route: string) => void;
+
+export type ErrorsOptions = { onRefusal: OnRefusal };
 
 /** One place that turns what a route throws into an answer: a status, `{"<key>": "<code>"}`, never anything of the inside. */
 export const errors = plugin<ErrorsOptions>(
@@ -20,7 +21,7 @@ export const errors = plugin<ErrorsOptions>(
     app.setErrorHandler<FastifyError | Error>((error, request, reply) => {
       const known = error instanceof HttpError ? error : fromFramework(error);
       if (known.status >= 500) request.log.warn({ error, code: known.code }, "request failed");
-      onRefusal(known.code);
+      onRefusal(known.code, routeOf(request));
       const key = request.routeOptions.config.errorKey ?? "error";
       // Fastify would close the connection, and who is still sending would see it reset instead of an answer. Node reads and
       // throws away what is left of the body, until the request timeout.
@@ -31,8 +32,8 @@ export const errors = plugin<ErrorsOptions>(
         .header("cache-control", "no-store")
         .send({ [key]: known.code });
     });
-    app.setNotFoundHandler((_, reply) => {
-      onRefusal("not_found");
+    app.setNotFoundHandler((request, reply) => {
+      onRefusal("not_found", routeOf(request));
       return reply.code(404).header("cache-control", "no-store").send({ error: "not_found" });
     });
   },

@@ -119,9 +119,13 @@ export function createStreams(caps: StreamCaps, metrics: StreamMetrics, now: () 
     ended(report, watch, log) {
       const { turnId, workspaceId, finish, errorCode, firstTokenMs, done, cause } = report;
       metrics.turns.inc({ finish, code: errorCode });
-      if (firstTokenMs > 0) metrics.firstToken.observe(firstTokenMs / 1_000);
-      metrics.duration.observe(done.latency_ms / 1_000);
       const phases = Object.fromEntries(watch.phases.map((phase) => [phase.name, phase.microseconds / 1_000]));
+      if (firstTokenMs > 0) {
+        metrics.firstToken.observe(firstTokenMs / 1_000);
+        const { queue = 0, provider = 0 } = phases;
+        metrics.overhead.observe(Math.max(0, firstTokenMs - queue - provider) / 1_000);
+      }
+      metrics.duration.observe(done.latency_ms / 1_000);
       const line = {
         turn_id: turnId,
         workspace_id: workspaceId,

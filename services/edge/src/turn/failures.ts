@@ -11,6 +11,8 @@ const MESSAGES = {
 
 export type FailureCode = keyof typeof MESSAGES;
 
+export const FAILURE_CODES = Object.keys(MESSAGES) as FailureCode[];
+
 const BY_STATUS: Partial<Record<GenerateStatus, FailureCode>> = {
   [GenerateStatus.PROVIDER_AUTH]: "provider_auth",
   [GenerateStatus.PROVIDER_RATE_LIMITED]: "provider_rate_limited",

@@ -3,6 +3,7 @@ import { type ReserveRequest, type ReserveResponseSchema, ReserveStatus } from "
 import { type Database, isWorkspaceId, notFound } from "@parley/service-kit";
 import { requireTurnId } from "../domain/ids.ts";
 import { reserve } from "../store/reservations.ts";
+import type { ReservationCounter } from "../usage-metrics.ts";
 
 const STATUS = {
   held: ReserveStatus.HELD,
@@ -12,11 +13,13 @@ const STATUS = {
 
 export async function handleReserve(
   database: Database,
+  counter: ReservationCounter,
   request: ReserveRequest,
 ): Promise<MessageInitShape<typeof ReserveResponseSchema>> {
   const turnId = requireTurnId(request.turnId);
   const found = isWorkspaceId(request.workspaceId) ? await reserve(database, request.workspaceId, turnId) : undefined;
   if (found === undefined) throw notFound("workspace_not_found", "no such workspace");
   const { plan, used, cap } = found;
+  counter.inc({ plan, status: found.status });
   return { status: STATUS[found.status], month: found.status === "held" ? found.month : "", plan, used, cap };
 }

@@ -1,0 +1,147 @@
+import type { Dashboard, Panel } from "./panel.ts";
+
+const WIDTH = 24;
+const STAT_HEIGHT = 4;
+const CHART_HEIGHT = 8;
+const SCHEMA_VERSION = 39;
+
+// biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of Grafana's
+const DATASOURCE = { type: "prometheus", uid: "${datasource}" };
+
+/** A dashboard as Grafana imports it. */
+export function grafanaJson({ uid, title, description, rows }: Dashboard): object {
+  const panels: object[] = [];
+  let id = 0;
+  let y = 0;
+  for (const row of rows) {
+    panels.push({
+      id: ++id,
+      type: "row",
+      title: row.title,
+      collapsed: false,
+      gridPos: { x: 0, y, w: WIDTH, h: 1 },
+      panels: [],
+    });
+    y += 1;
+    const { length: count } = row.panels;
+    // No row ends in a hole: three charts beside each other, or two where that comes out even.
+    const chartWidth = count % 3 === 0 ? WIDTH / 3 : WIDTH / 2;
+    let x = 0;
+    for (const panel of row.panels) {
+      const w = panel.stat ? WIDTH / count : chartWidth;
+      const h = panel.stat ? STAT_HEIGHT : CHART_HEIGHT;
+      if (x + w > WIDTH) {
+        x = 0;
+        y += h;
+      }
+      panels.push({ id: ++id, ...panelJson(panel), gridPos: { x, y, w, h } });
+      x += w;
+    }
+    y += row.panels.at(-1)?.stat ? STAT_HEIGHT : CHART_HEIGHT;
+  }
+  return {
+    uid,
+    title,
+    description,
+    tags: ["parley"],
+    schemaVersion: SCHEMA_VERSION,
+    version: 1,
+    editable: true,
+    graphTooltip: 1,
+    refresh: "30s",
+    time: { from: "now-1h", to: "now" },
+    timezone: "",
+    templating: { list: [datasourceVariable(), namespaceVariable()] },
+    annotations: { list: [] },
+    links: [
+      { type: "dashboards", tags: ["parley"], asDropdown: false, includeVars: true, keepTime: true, title: "Parley" },
+    ],
+    panels,
+  };
+}
+
+function panelJson(panel: Panel): object {
+  const { title, description, unit, queries, stat, stacked, max, thresholds = [] } = panel;
+  const startsAtZero = thresholds[0]?.value === 0;
+  const steps = [
+    { color: startsAtZero ? thresholds[0]?.color : "green", value: null },
+    ...thresholds.filter(({ value }) => value > 0),
+  ];
+  return {
+    type: stat ? "stat" : "timeseries",
+    title,
+    description,
+    datasource: DATASOURCE,
+    targets: queries.map(({ expr, legend }, index) => ({
+      refId: String.fromCharCode("A".charCodeAt(0) + index),
+      datasource: DATASOURCE,
+      editorMode: "code",
+      range: true,
+      expr,
+      legendFormat: legend,
+    })),
+    fieldConfig: {
+      defaults: {
+        unit,
+        min: 0,
+        ...(max === undefined ? {} : { max }),
+        thresholds: { mode: "absolute", steps },
+        ...(stat ? { noValue: "–" } : { custom: lineStyle(stacked, thresholds.length > 0) }),
+      },
+      overrides: [],
+    },
+    options: stat
+      ? {
+          reduceOptions: { calcs: ["lastNotNull"], fields: "", values: false },
+          colorMode: "value",
+          graphMode: "area",
+          textMode: "auto",
+        }
+      : {
+          legend: { displayMode: "list", placement: "bottom", showLegend: true },
+          tooltip: { mode: "multi", sort: "desc" },
+        },
+  };
+}
+
+function lineStyle(stacked: true | undefined, hasThresholds: boolean): object {
+  return {
+    drawStyle: "line",
+    lineWidth: 1,
+    fillOpacity: stacked ? 40 : 8,
+    showPoints: "never",
+    stacking: { mode: stacked ? "normal" : "none", group: "A" },
+    thresholdsStyle: { mode: hasThresholds ? "line" : "off" },
+  };
+}
+
+function datasourceVariable(): object {
+  return {
+    name: "datasource",
+    type: "datasource",
+    label: "Prometheus",
+    query: "prometheus",
+    refresh: 1,
+    hide: 0,
+    current: {},
+  };
+}
+
+/** One Prometheus may watch several installations, a namespace each. Without namespaces, "All" is all there is. */
+function namespaceVariable(): object {
+  const query = "label_values(parley_streams_open, namespace)";
+  return {
+    name: "namespace",
+    type: "query",
+    label: "Namespace",
+    datasource: DATASOURCE,
+    query: { query, refId: "namespace" },
+    definition: query,
+    refresh: 2,
+    sort: 1,
+    includeAll: true,
+    multi: true,
+    allValue: ".*",
+    current: { selected: true, text: ["All"], value: ["$__all"] },
+  };
+}

@@ -1,0 +1,36 @@
+import { createDatabase } from "@parley/testing";
+import { expect, onTestFinished, test } from "vitest";
+import { openDatabase, transaction } from "./database.ts";
+import { createLogger } from "./logger.ts";
+import { Registry } from "./metrics.ts";
+import { poolMetrics } from "./pool-metrics.ts";
+
+test("a pool tells what is used, what waits, and how long connections were in use", async () => {
+  const { url, drop } = await createDatabase();
+  const pool = openDatabase({ url, applicationName: "test", maxConnections: 2 }, createLogger("test", "silent"));
+  onTestFinished(async () => {
+    await pool.end();
+    await drop();
+  });
+  const registry = new Registry();
+  poolMetrics(registry)("main", pool);
+  const value = async (series: string) => {
+    const line = (await registry.metrics()).split("\n").find((each) => each.startsWith(`${series} `));
+    return Number(line?.split(" ").at(-1));
+  };
+
+  await pool.query("SELECT pg_sleep(0.03)");
+  await transaction(pool, (connection) => connection.query("SELECT 1"));
+  expect(await value('parley_db_connection_use_seconds_count{pool="main"}')).toBe(2);
+  expect(await value('parley_db_connection_use_seconds_sum{pool="main"}')).toBeGreaterThanOrEqual(0.03);
+  expect(await value('parley_db_pool_max_connections{pool="main"}')).toBe(2);
+  expect(await value('parley_db_pool_connections{pool="main",state="idle"}')).toBe(1);
+
+  const held = [await pool.connect(), await pool.connect()];
+  const waiting = pool.query("SELECT 1");
+  expect(await value('parley_db_pool_connections{pool="main",state="used"}')).toBe(2);
+  expect(await value('parley_db_pool_waiting{pool="main"}')).toBe(1);
+  for (const connection of held) connection.release();
+  await waiting;
+  expect(await value('parley_db_pool_waiting{pool="main"}')).toBe(0);
+});

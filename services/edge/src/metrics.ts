@@ -1,0 +1,35 @@
+import { Counter, Gauge, type Registry, rpcClientFailures } from "@parley/service-kit";
+import { createHttpMetrics } from "./plugins/http-metrics.ts";
+import { createStreamMetrics } from "./routes/stream-metrics.ts";
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** Everything the edge counts. Labels are words of ours: routes, codes, methods, reasons. */
+export function createMetrics(registry: Registry, sources: { jwksAgeSeconds: () => number }) {
+  const registers = [registry];
+  new Gauge({
+    name: "parley_jwks_age_seconds",
+    help: "Time since the single sign-on's keys were loaded; since the start while they never were.",
+    registers,
+    collect() {
+      this.set(sources.jwksAgeSeconds());
+    },
+  });
+  return {
+    http: createHttpMetrics(registry),
+    streams: createStreamMetrics(registry),
+    rpcFailures: rpcClientFailures(registry),
+    limiter: {
+      onFallback: new Gauge({
+        name: "parley_rate_limiter_on_fallback",
+        help: "1 while Redis does not answer and this edge limits alone.",
+        registers,
+      }),
+      localDecisions: new Counter({
+        name: "parley_rate_limiter_local_decisions_total",
+        help: "Requests that this edge counted alone because Redis did not answer in time.",
+        registers,
+      }),
+    },
+  };
+}

@@ -1,0 +1,22 @@
+import { describeWith } from "@parley/testing";
+import { afterAll, beforeAll, describe, inject } from "vitest";
+import { type Stage, startStage } from "./stage.ts";
+import { expressionsSuite } from "./suites/expressions.ts";
+import { faultsSuite } from "./suites/faults.ts";
+import { labelsSuite } from "./suites/labels.ts";
+
+// One system and one Prometheus for all of it: what is asked of a quiet system first, then what is broken.
+describeWith("prometheus", "Prometheus watches the running system", () => {
+  describeWith("redis-server", "with Redis", () => {
+    let stage: Stage;
+    beforeAll(async () => {
+      stage = await startStage(inject("postgresUrl"));
+    });
+    afterAll(() => stage?.stop());
+
+    const shared = () => stage;
+    describe("under load", () => expressionsSuite(shared));
+    describe("labels", () => labelsSuite(shared));
+    describe("faults", () => faultsSuite(shared));
+  });
+});

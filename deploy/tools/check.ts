@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { styleText } from "node:util";
 import { CHECKS, type Check } from "./checks.ts";
+import { NotChecked, type Problems } from "./problems.ts";
 
 /** Runs the checks that are named, or every one. A line each as it ends, then what the failed ones found. */
 async function main(names: readonly string[]): Promise<number> {
@@ -21,11 +22,22 @@ async function main(names: readonly string[]): Promise<number> {
 
 async function report({ title, run }: Check): Promise<string[]> {
   const startedAt = performance.now();
-  const problems = await run();
+  const outcome = await run().catch((error: unknown) => {
+    if (error instanceof NotChecked) return error;
+    throw error;
+  });
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1).padStart(5);
-  const sign = problems.length === 0 ? styleText("green", "✓") : styleText("red", "✗");
-  process.stdout.write(`${sign} ${seconds} s  ${title}\n`);
-  return problems.length === 0 ? [] : [`${styleText("bold", title)}\n${problems.join("\n")}`];
+  process.stdout.write(`${signOf(outcome)} ${seconds} s  ${title}\n`);
+  if (outcome instanceof NotChecked) {
+    process.stdout.write(styleText("yellow", `           NOT CHECKED: ${outcome.message}\n`));
+    return [];
+  }
+  return outcome.length === 0 ? [] : [`${styleText("bold", title)}\n${outcome.join("\n")}`];
+}
+
+function signOf(outcome: Problems | NotChecked): string {
+  if (outcome instanceof NotChecked) return styleText("yellow", "!");
+  return outcome.length === 0 ? styleText("green", "✓") : styleText("red", "✗");
 }
 
 process.exitCode = await main(process.argv.slice(2));

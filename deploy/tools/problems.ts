@@ -6,3 +6,6 @@ export type SourceFile = {
   path: string;
   text: string;
 };
+
+/** Thrown by a check that could not be made, in a way that is not the repository's fault: said loudly, and no ✓. */
+export class NotChecked extends Error {}

@@ -41,7 +41,7 @@ describe("the edge", () => {
     // In full each has the machine to itself.
     if (isFull) return;
     frozen();
-    slowReaders();
+    void slowReaders();
   });
   afterAll(() => stage.stop());
 

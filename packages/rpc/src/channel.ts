@@ -11,9 +11,9 @@ export type ChannelOptions = {
   credentials?: ChannelCredentials;
 };
 
-// Together below 15 s with room for a busy process.
-const KEEPALIVE_MS = 10_000;
-const KEEPALIVE_TIMEOUT_MS = 4_000;
+// Together below 15 s. The answer gets the larger part: a peer that is busy for some seconds is not away.
+const KEEPALIVE_MS = 5_000;
+const KEEPALIVE_TIMEOUT_MS = 9_000;
 /** What a call may have under way to us that nobody has asked for yet: a slow reader's stream waits at its sender. */
 const FLOW_CONTROL_WINDOW_BYTES = 16 * 1024;
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;

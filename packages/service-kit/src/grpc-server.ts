@@ -41,8 +41,8 @@ const MAX_CONNECTION_AGE_GRACE_MS = 360_000;
 /** A grpc-js server with the standard health service, closed in the order that lets calls in flight end. */
 export function createGrpcServer(options: GrpcServerOptions, lifecycle: Lifecycle): GrpcServer {
   const server = new Server({
-    "grpc.keepalive_time_ms": 10_000,
-    "grpc.keepalive_timeout_ms": 5_000,
+    "grpc.keepalive_time_ms": 5_000,
+    "grpc.keepalive_timeout_ms": 9_000,
     "grpc.max_connection_age_ms": MAX_CONNECTION_AGE_MS,
     "grpc.max_connection_age_grace_ms": MAX_CONNECTION_AGE_GRACE_MS,
     "grpc.max_receive_message_length": 16 * 1024 * 1024,

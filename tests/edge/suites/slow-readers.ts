@@ -13,6 +13,9 @@ const STREAM_BYTES = 64 * 1024;
 /** What a process that does nothing may grow by all the same. */
 const IDLE_GROWTH_BYTES = 32 * 1024 * 1024;
 
+/** Nobody waits for so long; a reader that does fails the test. */
+const GIVE_UP_MS = 120_000;
+
 export type SlowReaders = {
   /** What waited in the edge for all of them together, at most. */
   bufferedBytes: number;
@@ -39,8 +42,9 @@ export async function beginSlowReaders(system: System): Promise<SlowReaders> {
     client.socket.write(chatBytes(fields, { origin: tenant.origin, "x-forwarded-for": newAddress() }));
     // A paused socket does not see its end; one that writes does.
     const poke = setInterval(() => client.socket.write("\r\n"), 500);
-    await client.closed;
+    await Promise.race([client.closed, sleep(GIVE_UP_MS)]);
     clearInterval(poke);
+    client.socket.destroy();
     return performance.now() - startedAt;
   });
   const cuts = Promise.all(readers);
@@ -67,7 +71,8 @@ export async function beginSlowReaders(system: System): Promise<SlowReaders> {
 
 /** Waits until no token has gone anywhere for two seconds: all that the system takes for its readers is taken. */
 async function standstill(sentTokens: () => number[]): Promise<void> {
-  for (let last = ""; ; ) {
+  const until = performance.now() + GIVE_UP_MS;
+  for (let last = ""; performance.now() < until; ) {
     const now = sentTokens().join();
     if (now === last && sentTokens().length === READERS) return;
     last = now;

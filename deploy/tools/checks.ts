@@ -27,7 +27,7 @@ export const CHECKS: readonly Check[] = [
   { name: "dependencies", title: "dependencies explained", run: checkDependencies },
   {
     name: "lockfile",
-    title: "lockfile names no host, and nothing given up",
+    title: "lockfile names no host",
     run: async () => (await readSources("pnpm-lock.yaml")).flatMap(({ text }) => lockfileProblems(text)),
   },
 ];

@@ -29,7 +29,7 @@ test("a leak of a mebibyte a minute fails, and its slope is told", () => {
     10 * MINUTE_MS,
   );
   expect(leak).toMatchObject({ isFlat: false, mibAnHour: expect.closeTo(60, 0) });
-  expect(verdict(NOTHING, { "edge 0": leak })).toEqual([expect.stringMatching(/^edge 0 grew by 20(\.\d)? MiB/)]);
+  expect(verdict(NOTHING, { "edge 0": leak })).toEqual([expect.stringMatching(/^edge 0 grew by (19|20)\.?\d* MiB/)]);
 });
 
 test("anything that hung, had no end or is held fails", () => {

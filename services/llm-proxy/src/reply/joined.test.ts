@@ -58,7 +58,14 @@ test("what is no text keeps its place among the texts", async () => {
   const clock = new FlushClock();
   const read: (string | object)[] = [];
   for await (const event of joined(events(), () => clock.wait())) read.push(event);
-  const places = read.map((event, index) => (event === tool ? read.slice(0, index).filter((each) => each !== tool).join("") : ""));
+  const places = read.map((event, index) =>
+    event === tool
+      ? read
+          .slice(0, index)
+          .filter((each) => each !== tool)
+          .join("")
+      : "",
+  );
   expect(places.filter((place) => place !== "")).toEqual(["ab", "abc"]);
   expect(read.filter((event) => event === tool)).toHaveLength(2);
 });

@@ -5,15 +5,15 @@ const MAX_WAITING_CHARACTERS = 16 * 1024;
  * The texts of `source` in their order, those that come until `flush` resolves joined into one; what is no text keeps its place among
  * them. The very first is passed on at once, and so is what is left at the end. Who stops reading early ends the source.
  */
-export async function* joined<Other extends object>(
-  source: AsyncIterable<string | Other>,
+export async function* joined<Event extends string | object>(
+  source: AsyncIterable<Event>,
   flush: () => Promise<void>,
-): AsyncGenerator<string | Other> {
+): AsyncGenerator<string | Event> {
   const texts = source[Symbol.asyncIterator]();
   const over = Promise.withResolvers<void>();
   let text = Promise.withResolvers<void>();
   let room = Promise.withResolvers<void>();
-  let before: (string | Other)[] = [];
+  let before: (string | Event)[] = [];
   let waiting = "";
   let isOver = false;
   let isLeft = false;

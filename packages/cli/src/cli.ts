@@ -10,6 +10,7 @@ import { addMigrateCommand } from "./commands/migrate.ts";
 import { addModerationCommands } from "./commands/moderation.ts";
 import { addProviderCommands } from "./commands/provider.ts";
 import { addTokenCommand } from "./commands/token.ts";
+import { addToolCommands } from "./commands/tool.ts";
 import { addUsageCommand } from "./commands/usage.ts";
 import { addWorkspaceCommands } from "./commands/workspace.ts";
 import type { Config } from "./config.ts";
@@ -48,6 +49,7 @@ export async function runCli(args: readonly string[], config: Config, { stdout, 
   addKeyCommands(program, context);
   addModerationCommands(program, context);
   addKnowledgeCommands(program, context);
+  addToolCommands(program, context);
   addConversationCommands(program, context);
   addUsageCommand(program, context);
   addAuditCommand(program, context);

@@ -60,6 +60,19 @@ export function createMetrics(registry: Registry, providers: () => readonly Guar
       labelNames: ["provider", "direction"],
       registers,
     }),
+    toolCalls: new Counter({
+      name: "parley_llm_tool_calls_total",
+      help: "Calls of tools by kind (http, mcp, or none when the model called what there is not) and how they went.",
+      labelNames: ["kind", "status"],
+      registers,
+    }),
+    toolDuration: new Histogram({
+      name: "parley_llm_tool_call_seconds",
+      help: "Time until a tool had answered, or failed to.",
+      labelNames: ["kind"],
+      buckets,
+      registers,
+    }),
     active: new Gauge({ name: "parley_llm_active_calls", help: "Replies being streamed.", registers }),
     configReloads: new Counter({
       name: "parley_llm_config_reloads_total",

@@ -24,6 +24,7 @@ import { FlushClock } from "./reply/flush-clock.ts";
 import { Responder } from "./reply/responder.ts";
 import { type GenerateDeps, handleGenerate } from "./rpc/generate.ts";
 import { loadSettings, watchSettings } from "./settings/load.ts";
+import { Tools } from "./tools/tools.ts";
 
 /** Starts the llm-proxy: its data plane on the gRPC port, its admin services on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
@@ -45,7 +46,9 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const retention = new LedgerRetention({ database, days: config.ledgerRetentionDays, log });
   lifecycle.onClose("ledger retention", () => retention.stop());
   const activeCalls = new ActiveCalls((count) => metrics.active.set(count));
-  const responder = new Responder({ catalog, activeCalls, metrics, log, now, random: Math.random });
+  const settings = () => catalog.settings;
+  const tools = new Tools({ egress: config.egress, settings, metrics, log, now }, lifecycle);
+  const responder = new Responder({ catalog, activeCalls, tools, metrics, log, now, random: Math.random });
 
   let serving = false;
   await startOpsServer(

@@ -1,4 +1,4 @@
-import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { ModerationAdminService, type Pattern, PatternSchema } from "@parley/rpc/conversation";
 import { answered } from "../admin/answered.ts";
 import type { Context } from "../context.ts";
@@ -9,20 +9,29 @@ import { botOption, wholeNumber, workspaceOption } from "./options.ts";
 export function addModerationCommands(program: CommandUnknownOpts, { admin, report }: Context): void {
   const group = program
     .command("moderation")
-    .description("patterns that block a message before any model sees it; in force everywhere within 5 s");
+    .description(
+      "patterns that block messages before any model sees them, or replies before anybody does; in force within 5 s",
+    );
 
   group
     .command("add")
-    .description("block the messages in which a pattern matches, whatever the case")
+    .description("block the messages or replies in which a pattern matches, whatever the case")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .requiredOption("--pattern <re>", "an expression in RE2 syntax")
     .option("--fallback <text>", "what is shown instead of a reply; the bot's fallback unless given")
     .option("--reason <code>", "the reason told to the widget; blocked_pattern unless given")
-    .action(({ workspace: workspaceId, bot: botSlug, pattern, fallback = "", reason = "" }) =>
+    .addOption(
+      new Option("--on <what>", "what it is tried on; the visitor's message unless given").choices([
+        "message",
+        "reply",
+        "both",
+      ] as const),
+    )
+    .action(({ workspace: workspaceId, bot: botSlug, pattern, fallback = "", reason = "", on: appliesTo = "" }) =>
       report(
         admin(ModerationAdminService, async (service) => {
-          const response = await service.addPattern({ workspaceId, botSlug, pattern, fallback, reason });
+          const response = await service.addPattern({ workspaceId, botSlug, pattern, fallback, reason, appliesTo });
           const added = answered(response.pattern);
           return { json: messageJson(PatternSchema, added), text: describe(added) };
         }),
@@ -41,8 +50,14 @@ export function addModerationCommands(program: CommandUnknownOpts, { admin, repo
           return {
             json: patterns.map((each) => messageJson(PatternSchema, each)),
             text: table(
-              ["id", "pattern", "reason", "fallback"],
-              patterns.map(({ id, pattern, reason, fallback }) => [id.toString(), pattern, reason, fallback]),
+              ["id", "pattern", "on", "reason", "fallback"],
+              patterns.map(({ id, pattern, appliesTo, reason, fallback }) => [
+                id.toString(),
+                pattern,
+                appliesTo,
+                reason,
+                fallback,
+              ]),
               "No patterns: nothing is blocked.",
             ),
           };
@@ -66,10 +81,11 @@ export function addModerationCommands(program: CommandUnknownOpts, { admin, repo
     );
 }
 
-function describe({ id, pattern, reason, fallback }: Pattern): string {
+function describe({ id, pattern, appliesTo, reason, fallback }: Pattern): string {
   return fields([
     ["id", id.toString()],
     ["pattern", pattern],
+    ["on", appliesTo],
     ["reason", reason],
     ["fallback", fallback || "the bot's"],
   ]);

@@ -7,6 +7,8 @@ export interface Reply {
   body?: string;
   /** The content deltas. */
   tokens?: string[];
+  /** Tools it calls after its tokens, their arguments streamed in two pieces. */
+  toolCalls?: { name: string; arguments: string; id?: string }[];
   /** Before the first token. */
   firstTokenMs?: number;
   /** Before each further token. */

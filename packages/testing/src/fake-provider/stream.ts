@@ -19,7 +19,12 @@ export async function sendStream(
   response: ServerResponse,
   { chat, reply, signal, onToken, onCut }: StreamOptions,
 ): Promise<void> {
-  const { tokens = defaultTokens, newline = "\n", finishReason = "stop", hasDone = true } = reply;
+  const {
+    tokens = reply.toolCalls ? [] : defaultTokens,
+    newline = "\n",
+    finishReason = reply.toolCalls ? "tool_calls" : "stop",
+    hasDone = true,
+  } = reply;
   const usage = reply.usage === undefined ? fixedUsage : reply.usage;
   response.socket?.setNoDelay(true);
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", ...reply.headers });
@@ -68,6 +73,12 @@ export async function sendStream(
       response.end();
       return;
     case undefined:
+  }
+  for (const [index, { id = `call_${index}`, name, arguments: given }] of (reply.toolCalls ?? []).entries()) {
+    const middle = Math.ceil(given.length / 2);
+    const call = (fields: object) => delta({ tool_calls: [{ index, ...fields }] });
+    await call({ id, type: "function", function: { name, arguments: "" } });
+    for (const part of [given.slice(0, middle), given.slice(middle)]) await call({ function: { arguments: part } });
   }
   if (finishReason) await delta({}, finishReason);
   if (usage && chat.wantsUsage) await chunk({ choices: [], usage: withTotal(usage) });

@@ -6,8 +6,13 @@ export function priceOf(prices: Readonly<Record<string, Price>>, model: string):
   return Object.hasOwn(prices, model) ? prices[model] : prices["*"];
 }
 
-/** The cost of a call as a decimal with ten places, as the ledger stores it; null when the model has no price. */
-export function costOf(price: Price | undefined, tokensIn: number, tokensOut: number): string | null {
+/** What tokens cost; null when the model has no price. */
+export function costOf(price: Price | undefined, tokensIn: number, tokensOut: number): number | null {
   if (price === undefined) return null;
-  return ((tokensIn * price.input + tokensOut * price.output) / 1_000_000).toFixed(10);
+  return (tokensIn * price.input + tokensOut * price.output) / 1_000_000;
+}
+
+/** A cost as a decimal with ten places, as the ledger stores it. */
+export function toDecimal(cost: number | null): string | null {
+  return cost === null ? null : cost.toFixed(10);
 }

@@ -1,14 +1,23 @@
 import type { Prompt } from "@parley/rpc/llm";
+import type { ToolFunction, ToolRequest, ToolRound } from "../domain/tool-call.ts";
 
 /** One call of a model, as a provider sees it. */
 export type ProviderCall = {
   /** The model's name without its provider. */
   model: string;
   prompt: Prompt;
+  /** What the model may call. */
+  tools: readonly ToolFunction[];
+  /** Whether it has to answer now, without calling any. */
+  mustAnswer: boolean;
+  /** What it called before, and what came of it. */
+  rounds: readonly ToolRound[];
   /** Aborted when nobody waits any more; its reason is what the stream should throw. */
   signal: AbortSignal;
-  /** To be called when the model has finished: whatever fails afterwards no longer matters. */
-  onFinished: () => void;
+  /** To be called when something came that is no text: the model is at work. */
+  onProgress: () => void;
+  /** To be called when the model has finished, with the tools it calls: whatever fails afterwards no longer matters. */
+  onFinished: (requests: readonly ToolRequest[]) => void;
   /** To be called with the provider's own count of tokens, when it gives one. */
   onUsage: (usage: Usage) => void;
 };

@@ -1,8 +1,9 @@
-import type { Prompt } from "@parley/rpc/llm";
 import type { BreakerVerdict } from "../domain/breaker.ts";
 import { ProviderFailure } from "../domain/failure.ts";
 import type { Candidate } from "../providers/catalog.ts";
+import type { Timeouts } from "../settings/settings.ts";
 import type { CallRecord, Try } from "./call-record.ts";
+import type { Question } from "./question.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** Far beyond any answer: a provider that does not stop must not fill our memory, nor a visitor's. */
@@ -14,7 +15,7 @@ const MAX_REPLY_CHARACTERS = 4 * 1024 * 1024;
  */
 export async function* attempt(
   { guarded, name }: Candidate,
-  prompt: Prompt,
+  { prompt, toolbox }: Question,
   record: CallRecord,
   tried: Try,
   signal: AbortSignal,
@@ -35,16 +36,23 @@ export async function* attempt(
   tried.sent = true;
   record.usage = undefined;
   record.finished = false;
-  const watchdog = new Watchdog(settings.timeouts, signal);
+  record.text = "";
+  record.requests = [];
+  const watchdog = new Watchdog(timeoutsLeft(settings.timeouts, record, beganAtMs), signal);
   let verdict: BreakerVerdict = "neutral";
   try {
     const texts = provider.stream({
       model: name,
       prompt,
+      tools: toolbox?.functions ?? [],
+      mustAnswer: toolbox?.mayCall(record.rounds.length) !== true,
+      rounds: record.rounds,
       signal: watchdog.signal,
-      onFinished: () => {
+      onProgress: () => watchdog.resume(),
+      onFinished: (requests) => {
         if (!record.finished) watchdog.finish();
         record.finished = true;
+        record.requests = requests;
       },
       onUsage: (usage) => {
         record.usage = usage;
@@ -75,4 +83,10 @@ export async function* attempt(
     settle(verdict);
     release();
   }
+}
+
+/** A reply has one total time, however often its model calls tools in between. */
+function timeoutsLeft(timeouts: Timeouts, { rounds, startedAtMs }: CallRecord, nowMs: number): Timeouts {
+  if (rounds.length === 0) return timeouts;
+  return { ...timeouts, totalMs: Math.max(1, timeouts.totalMs - (nowMs - startedAtMs)) };
 }

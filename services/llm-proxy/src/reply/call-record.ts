@@ -1,8 +1,11 @@
+import type { Verdict } from "@parley/bot-rules/moderation";
 import type { Price } from "../domain/cost.ts";
 import type { FailureCode } from "../domain/failure.ts";
+import type { ToolRequest, ToolRound } from "../domain/tool-call.ts";
 import type { Usage } from "../providers/provider.ts";
+import type { Metering } from "./meter.ts";
 
-export type Outcome = "complete" | "cancelled" | FailureCode;
+export type Outcome = "complete" | "cancelled" | "blocked" | FailureCode;
 
 /** What was done after a try: nothing more when it is empty. */
 export type NextStep = "retry" | "failover" | "end";
@@ -48,9 +51,23 @@ export type CallRecord = {
   tries: Try[];
   firstTokenAtMs: number | undefined;
   endedAtMs: number | undefined;
+  /** Of the question under way or last answered; the next one begins anew. */
   text: string;
   usage: Usage | undefined;
   finished: boolean;
+  /** The tools that it ended in calling. */
+  requests: readonly ToolRequest[];
+  /** What the model called before, and what came of it. */
+  rounds: ToolRound[];
+  /** What was used before the question under way. */
+  used: Metering[];
+  /** Times that a model was asked, retries apart. */
+  questions: number;
+  toolCalls: number;
+  /** Time spent waiting for tools. */
+  toolsMs: number;
+  /** Set when a pattern matched the reply. */
+  blocked: Verdict | undefined;
   outcome: Outcome | undefined;
   /** Why it did not complete, in a few words of our own; empty when it did. */
   reason: string;
@@ -72,6 +89,13 @@ export function beginCall(call: Pick<CallRecord, "workspaceId" | "turnId" | "ask
     text: "",
     usage: undefined,
     finished: false,
+    requests: [],
+    rounds: [],
+    used: [],
+    questions: 0,
+    toolCalls: 0,
+    toolsMs: 0,
+    blocked: undefined,
     outcome: undefined,
     reason: "",
   };

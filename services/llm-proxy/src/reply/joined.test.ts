@@ -45,6 +45,31 @@ test("nothing is lost, added or out of order, however the texts come and are rea
   );
 });
 
+test("what is no text keeps its place among the texts", async () => {
+  const tool = { name: "find" };
+  async function* events() {
+    yield "a";
+    yield "b";
+    yield tool;
+    yield "c";
+    await turn();
+    yield tool;
+  }
+  const clock = new FlushClock();
+  const read: (string | object)[] = [];
+  for await (const event of joined(events(), () => clock.wait())) read.push(event);
+  const places = read.map((event, index) =>
+    event === tool
+      ? read
+          .slice(0, index)
+          .filter((each) => each !== tool)
+          .join("")
+      : "",
+  );
+  expect(places.filter((place) => place !== "")).toEqual(["ab", "abc"]);
+  expect(read.filter((event) => event === tool)).toHaveLength(2);
+});
+
 test("the first text does not wait, and those that come within one window are one", async () => {
   const window = Promise.withResolvers<void>();
   const reading = joined(

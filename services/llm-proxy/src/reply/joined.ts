@@ -2,14 +2,18 @@
 const MAX_WAITING_CHARACTERS = 16 * 1024;
 
 /**
- * The texts of `source` in their order, those that come until `flush` resolves joined into one. The very first is passed on at once, and
- * so is what is left at the end. Who stops reading early ends the source.
+ * The texts of `source` in their order, those that come until `flush` resolves joined into one; what is no text keeps its place among
+ * them. The very first is passed on at once, and so is what is left at the end. Who stops reading early ends the source.
  */
-export async function* joined(source: AsyncIterable<string>, flush: () => Promise<void>): AsyncGenerator<string> {
+export async function* joined<Event extends string | object>(
+  source: AsyncIterable<Event>,
+  flush: () => Promise<void>,
+): AsyncGenerator<string | Event> {
   const texts = source[Symbol.asyncIterator]();
   const over = Promise.withResolvers<void>();
   let text = Promise.withResolvers<void>();
   let room = Promise.withResolvers<void>();
+  let before: (string | Event)[] = [];
   let waiting = "";
   let isOver = false;
   let isLeft = false;
@@ -19,7 +23,11 @@ export async function* joined(source: AsyncIterable<string>, flush: () => Promis
       while (!isLeft) {
         const next = await texts.next();
         if (next.done) break;
-        waiting += next.value;
+        if (typeof next.value === "string") waiting += next.value;
+        else {
+          before.push(waiting, next.value);
+          waiting = "";
+        }
         text.resolve();
         if (waiting.length >= MAX_WAITING_CHARACTERS && !isLeft) await room.promise;
       }
@@ -37,14 +45,17 @@ export async function* joined(source: AsyncIterable<string>, flush: () => Promis
     await text.promise;
     do {
       const ready = waiting;
+      const earlier = before;
       waiting = "";
+      before = [];
       if (!isOver) text = Promise.withResolvers();
       room.resolve();
       room = Promise.withResolvers();
+      for (const event of earlier) if (event !== "") yield event;
       if (ready !== "") yield ready;
       await text.promise;
       if (!isOver) await Promise.race([flush(), over.promise]);
-    } while (!isOver || waiting !== "");
+    } while (!isOver || waiting !== "" || before.length > 0);
     await gathering;
   } finally {
     isLeft = true;

@@ -3,9 +3,13 @@ import type { Prompt } from "@parley/rpc/llm";
 import { priceOf } from "../domain/cost.ts";
 import { CallCancelled, ProviderFailure } from "../domain/failure.ts";
 import { retryDelayMs } from "../domain/retry.ts";
+import type { ToolUse } from "../domain/tool-call.ts";
 import type { Candidate } from "../providers/catalog.ts";
+import type { Toolbox, ToolResult } from "../tools/toolbox.ts";
 import { attempt } from "./attempt.ts";
 import { beginTry, type CallRecord, type NextStep } from "./call-record.ts";
+import { meterQuestion } from "./meter.ts";
+import type { Question } from "./question.ts";
 
 export type ReplyDeps = {
   /** Milliseconds of a clock that never goes back. */
@@ -16,19 +20,74 @@ export type ReplyDeps = {
   onFailure: (candidate: Candidate, failure: ProviderFailure, next: NextStep) => void;
 };
 
+/** What a reply is made of: text, and the tools that were called on the way. */
+export type ReplyEvent = string | ToolUse;
+
 /**
  * Streams a reply from the first of `candidates` that gives one. Each is asked again as its policy says, then the next is tried, but
- * only until the first text has been sent on. How it ended stands in the record; what it throws was not foreseen.
+ * only until the first text has been sent on. A model that calls tools is asked again with what came of it, until it answers. How it
+ * ended stands in the record; what it throws was not foreseen.
  */
 export async function* reply(
   candidates: readonly Candidate[],
+  question: Question,
+  record: CallRecord,
+  signal: AbortSignal,
+  deps: ReplyDeps,
+): AsyncGenerator<ReplyEvent> {
+  const left = [...candidates];
+  const { toolbox } = question;
+  for (;;) {
+    yield* ask(left, question, record, signal, deps);
+    // A model that calls tools it was never told of has nothing else to say.
+    if (record.outcome !== "complete" || record.requests.length === 0 || toolbox === undefined) return;
+    if (!toolbox.mayCall(record.rounds.length)) {
+      record.outcome = "provider_error";
+      record.reason = "tool_calls";
+      return;
+    }
+    try {
+      for (const { use } of await callTools(question.prompt, toolbox, record, signal, deps.now)) yield use;
+    } catch (error) {
+      noteFailure(record, error);
+      return;
+    }
+  }
+}
+
+/** Makes all the calls that the model asked for, at once; adds them to the record, and what asking for them took. */
+async function callTools(
   prompt: Prompt,
+  toolbox: Toolbox,
+  record: CallRecord,
+  signal: AbortSignal,
+  now: () => number,
+): Promise<ToolResult[]> {
+  const { requests, text } = record;
+  record.used.push(meterQuestion(record, prompt));
+  // What was used is noted: whatever ends the reply now adds nothing to it.
+  Object.assign(record, { outcome: undefined, usage: undefined, finished: false, text: "", requests: [] });
+  record.toolCalls += requests.length;
+  const beganAtMs = now();
+  try {
+    const calls = await Promise.all(requests.map((request) => toolbox.call(request, signal)));
+    record.rounds.push({ text, calls });
+    return calls;
+  } finally {
+    record.toolsMs += now() - beganAtMs;
+  }
+}
+
+/** Asks the first of the models left, again and in turn, until one has answered; those given up are taken off the list. */
+async function* ask(
+  left: Candidate[],
+  question: Question,
   record: CallRecord,
   signal: AbortSignal,
   deps: ReplyDeps,
 ): AsyncGenerator<string> {
-  const left = [...candidates];
-  for (let candidate = left.shift(); candidate !== undefined; candidate = left.shift()) {
+  record.questions++;
+  for (let candidate = left[0]; candidate !== undefined; candidate = left[0]) {
     const { name, prices, retries } = candidate.guarded.settings;
     record.provider = name;
     record.model = candidate.model;
@@ -37,7 +96,7 @@ export async function* reply(
     for (let attempts = 1; step === "retry"; attempts++) {
       const tried = beginTry(record, candidate.model, deps.now());
       try {
-        yield* attempt(candidate, prompt, record, tried, signal, deps.now);
+        yield* attempt(candidate, question, record, tried, signal, deps.now);
         record.outcome = tried.outcome = "complete";
         record.reason = "";
         return;
@@ -48,7 +107,7 @@ export async function* reply(
         tried.reason = failure.reason;
         const over = record.firstTokenAtMs !== undefined || signal.aborted;
         const delayMs = over ? undefined : retryDelayMs(failure, attempts, retries, deps.random());
-        step = delayMs !== undefined ? "retry" : over || left.length === 0 ? "end" : "failover";
+        step = delayMs !== undefined ? "retry" : over || left.length === 1 ? "end" : "failover";
         tried.next = step;
         deps.onFailure(candidate, failure, step);
         if (step === "end") return;
@@ -59,6 +118,7 @@ export async function* reply(
         }
       }
     }
+    left.shift();
   }
 }
 

@@ -1,14 +1,18 @@
 import type { Prompt } from "@parley/rpc/llm";
 import type { Logger } from "@parley/service-kit";
 import type { Metrics } from "../metrics.ts";
-import type { Catalog } from "../providers/catalog.ts";
+import type { Candidate, Catalog } from "../providers/catalog.ts";
+import type { Toolbox } from "../tools/toolbox.ts";
+import type { Tools } from "../tools/tools.ts";
 import type { ActiveCalls } from "./active-calls.ts";
 import type { CallRecord } from "./call-record.ts";
-import { type ReplyDeps, reply } from "./reply.ts";
+import { Filters } from "./filtered.ts";
+import { type ReplyDeps, type ReplyEvent, reply } from "./reply.ts";
 
 export type ResponderDeps = Pick<ReplyDeps, "now" | "random"> & {
   catalog: Catalog;
   activeCalls: ActiveCalls;
+  tools: Pick<Tools, "open">;
   metrics: Metrics;
   log: Logger;
 };
@@ -16,32 +20,43 @@ export type ResponderDeps = Pick<ReplyDeps, "now" | "random"> & {
 /** Answers prompts with whichever provider they name, and sees to it that every answer has an outcome. */
 export class Responder {
   readonly #deps: ResponderDeps;
+  readonly #filters = new Filters();
 
   constructor(deps: ResponderDeps) {
     this.#deps = deps;
   }
 
-  /** Streams a reply's text. Never throws; afterwards, or when the reader has left early, the record says how it ended. */
-  async *respond(record: CallRecord, prompt: Prompt, caller: AbortSignal): AsyncGenerator<string> {
+  /** Streams a reply: its text, and the tools called on the way. Never throws; afterwards, or when the reader has left early, the record says how it ended. */
+  async *respond(record: CallRecord, prompt: Prompt, caller: AbortSignal): AsyncGenerator<ReplyEvent> {
     const { catalog, activeCalls, log, now } = this.#deps;
     const { signal, leave } = activeCalls.enter(caller);
+    let toolbox: Toolbox | undefined;
     try {
       const candidates = catalog.candidates(record.asked);
       if (candidates === undefined) {
         record.outcome = "model_unknown";
         return;
       }
-      yield* reply(candidates, prompt, record, signal, this.#replyDeps(record));
+      toolbox = await this.#openToolbox(candidates, prompt, record, signal);
+      const events = reply(candidates, { prompt, toolbox }, record, signal, this.#replyDeps(record));
+      yield* this.#filters.through(events, prompt, record);
     } catch (error) {
       log.error({ error, turn_id: record.turnId }, "a reply failed in a way nobody foresaw");
       record.outcome = "provider_error";
       record.reason = "internal";
     } finally {
+      void toolbox?.close();
       leave();
       record.outcome ??= "cancelled";
       record.endedAtMs = now();
       this.#observe(record);
     }
+  }
+
+  /** Undefined when there is nothing to call, or nobody who could. */
+  async #openToolbox(candidates: readonly Candidate[], prompt: Prompt, record: CallRecord, signal: AbortSignal) {
+    const canCall = candidates.some(({ guarded }) => guarded.settings.kind !== "builtin");
+    return prompt.tools.length > 0 && canCall ? this.#deps.tools.open(prompt.tools, record, signal) : undefined;
   }
 
   #replyDeps(record: CallRecord): ReplyDeps {

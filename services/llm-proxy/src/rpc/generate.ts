@@ -2,7 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CallContext } from "@parley/rpc";
 import { type GenerateRequest, type GenerateResponseSchema, GenerateStatus } from "@parley/rpc/llm";
 import { failpoint, invalid, isUuid, isWorkspaceId } from "@parley/service-kit";
-import { costOf } from "../domain/cost.ts";
+import { toDecimal } from "../domain/cost.ts";
 import { parseModelName } from "../domain/model-name.ts";
 import { pieces } from "../domain/pieces.ts";
 import type { Ledger } from "../ledger.ts";
@@ -29,6 +29,7 @@ export type GenerateDeps = {
 
 const STATUS: Record<Outcome, GenerateStatus> = {
   complete: GenerateStatus.COMPLETE,
+  blocked: GenerateStatus.BLOCKED,
   provider_auth: GenerateStatus.PROVIDER_AUTH,
   provider_rate_limited: GenerateStatus.PROVIDER_RATE_LIMITED,
   provider_timeout: GenerateStatus.PROVIDER_TIMEOUT,
@@ -56,16 +57,26 @@ export async function* handleGenerate(
   let metering: Metering | undefined;
   const leave = deps.clock.enter();
   try {
-    const texts = deps.responder.respond(record, prompt, context.signal);
-    for await (const text of joined(texts, () => deps.clock.wait())) {
-      for (const piece of pieces(text)) yield { event: { case: "delta", value: { text: piece } } };
-      failpoint("llm.token");
+    const events = deps.responder.respond(record, prompt, context.signal);
+    for await (const event of joined(events, () => deps.clock.wait())) {
+      if (typeof event === "string") {
+        for (const piece of pieces(event)) yield { event: { case: "delta", value: { text: piece } } };
+        failpoint("llm.token");
+      } else yield { event: { case: "toolCall", value: event } };
     }
     const { outcome = "cancelled", attempts } = record;
     metering = meter(record, prompt);
     const { tokensIn, tokensOut, estimated } = metering;
     const model = attempts > 0 ? record.model : "";
-    const end = { status: STATUS[outcome], model, tokensIn, tokensOut, tokensEstimated: estimated, attempts };
+    const end = {
+      status: STATUS[outcome],
+      model,
+      tokensIn,
+      tokensOut,
+      tokensEstimated: estimated,
+      attempts,
+      ...(record.blocked && { blocked: record.blocked }),
+    };
     yield { event: { case: "end", value: end } };
   } finally {
     leave();
@@ -95,10 +106,10 @@ function toRow(record: CallRecord, metering: Metering, callId: string, createdAt
     failovers: record.failovers,
     outcome: record.outcome ?? "cancelled",
     reason: record.reason,
-    cost: costOf(record.price, metering.tokensIn, metering.tokensOut),
-    rounds: 1,
-    toolCalls: 0,
-    toolsMs: 0,
+    cost: toDecimal(metering.cost),
+    rounds: record.questions,
+    toolCalls: record.toolCalls,
+    toolsMs: Math.round(record.toolsMs),
     tries: record.tries.map(toTryRow),
     createdAt,
   };

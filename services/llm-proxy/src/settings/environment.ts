@@ -1,6 +1,13 @@
 import { SettingsError } from "./error.ts";
 import { PRESETS } from "./presets.ts";
-import { BUILTIN_MODEL, builtinSettings, DEFAULTS, type OpenAiSettings, type Settings } from "./settings.ts";
+import {
+  BUILTIN_MODEL,
+  builtinSettings,
+  DEFAULTS,
+  type OpenAiSettings,
+  type Settings,
+  TOOL_LIMITS,
+} from "./settings.ts";
 
 /** What the environment says of models when there is no file. */
 export type ModelEnvironment = {
@@ -27,7 +34,13 @@ export function settingsFromEnvironment(environment: ModelEnvironment): Settings
     providers.push(provider("openai", openaiBaseUrl ?? PRESETS.openai.baseUrl, apiKey, model));
   }
   if (ollamaHost !== undefined) providers.push(provider("ollama", ollamaUrl(ollamaHost), undefined, model));
-  return { providers: [...providers, builtinSettings()], routes: {}, defaultModel: model };
+  return {
+    providers: [...providers, builtinSettings()],
+    routes: {},
+    defaultModel: model,
+    tools: TOOL_LIMITS,
+    toolSecrets: {},
+  };
 }
 
 function provider(name: string, baseUrl: string, apiKey: string | undefined, defaultModel: string): OpenAiSettings {

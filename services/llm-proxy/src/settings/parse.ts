@@ -12,6 +12,8 @@ import {
   DEFAULTS,
   type OpenAiSettings,
   type Settings,
+  TOOL_LIMITS,
+  type ToolSecret,
 } from "./settings.ts";
 
 type Numbers<T> = Partial<Record<keyof T, number>>;
@@ -26,10 +28,14 @@ type FileProvider = {
   prices?: CommonSettings["prices"];
 } & Partial<Record<"timeouts" | "retries" | "concurrency" | "breaker", Record<string, number>>>;
 
+type FileSecret = { env: string; hosts: string[]; workspaces: string[]; header?: string; scheme?: string };
+
 type File = {
   default_model?: string;
   providers?: Record<string, FileProvider>;
   routes?: Record<string, string[]>;
+  tools?: Record<string, number>;
+  tool_secrets?: Record<string, FileSecret>;
 };
 
 export type ParseOptions = {
@@ -52,6 +58,10 @@ export function parseSettings(text: string, options: ParseOptions): Settings {
     ],
     routes: file.routes ?? {},
     defaultModel: file.default_model ?? options.defaultModel ?? BUILTIN_MODEL,
+    tools: overlay(TOOL_LIMITS, file.tools),
+    toolSecrets: Object.fromEntries(
+      Object.entries(file.tool_secrets ?? {}).map(([name, each]) => [name, readSecret(name, each, options, problems)]),
+    ),
   };
   problems.push(...unknownModels(settings));
   if (problems.length > 0) throw new SettingsError(problems);
@@ -94,6 +104,24 @@ function readProvider(name: string, file: FileProvider, options: ParseOptions, p
     breaker: overlay(DEFAULTS.breaker, file.breaker),
     prices: file.prices ?? {},
     checkModel: file.check_model === undefined ? "" : `${name}:${file.check_model}`,
+  };
+}
+
+function readSecret(name: string, file: FileSecret, options: ParseOptions, problems: string[]): ToolSecret {
+  const { env, hosts, workspaces, header = "Authorization" } = file;
+  const value = options.readKey(env);
+  if (value === undefined) problems.push(`tool_secrets.${name}: the environment variable ${env} is not set`);
+  else if (!/^[!-~]([ -~]*[!-~])?$/.test(value)) problems.push(`tool_secrets.${name}: ${env} holds what no header can`);
+  // Without a scheme https is meant: a secret goes over an open line only where that is written down.
+  const urls = hosts.map((host) => (host.includes("://") ? host : `https://${host}`));
+  const wrong = urls.find((url) => !URL.canParse(url) || new URL(url).href !== `${new URL(url).origin}/`);
+  if (wrong !== undefined) problems.push(`tool_secrets.${name}: ${wrong} is no host, perhaps with a scheme and port`);
+  return {
+    value: value ?? "",
+    header,
+    scheme: file.scheme ?? (header.toLowerCase() === "authorization" ? "Bearer" : ""),
+    origins: wrong === undefined ? urls.map((url) => new URL(url).origin) : [],
+    workspaces,
   };
 }
 

@@ -2,6 +2,7 @@ import type { BreakerPolicy } from "../domain/breaker.ts";
 import type { ConcurrencyPolicy } from "../domain/concurrency.ts";
 import type { Price } from "../domain/cost.ts";
 import type { RetryPolicy } from "../domain/retry.ts";
+import type { ToolLimits } from "../domain/tool-call.ts";
 
 export type Timeouts = {
   connectMs: number;
@@ -39,12 +40,27 @@ export type BuiltinSettings = CommonSettings & { kind: "builtin" };
 
 export type ProviderSettings = OpenAiSettings | BuiltinSettings;
 
+/** A secret for tools, and where it may be shown. */
+export type ToolSecret = {
+  /** Never printed, never sent to another origin. */
+  value: string;
+  header: string;
+  /** What stands before the value, as in `Bearer`; empty for nothing. */
+  scheme: string;
+  /** `https://api.example.com`, as URL.origin has it. */
+  origins: readonly string[];
+  /** Ids; `*` for every one. */
+  workspaces: readonly string[];
+};
+
 export type Settings = {
   providers: readonly ProviderSettings[];
   /** Models in the order in which they are tried, by the route's name. */
   routes: Readonly<Record<string, readonly string[]>>;
   /** A model, or `route:<name>`. */
   defaultModel: string;
+  tools: ToolLimits;
+  toolSecrets: Readonly<Record<string, ToolSecret>>;
 };
 
 export const BUILTIN_PROVIDER = "builtin";
@@ -57,6 +73,9 @@ export const DEFAULTS = {
   concurrency: { maxActive: 256, maxQueued: 256, maxWaitMs: 5_000 },
   breaker: { failures: 10, cooldownMs: 5_000 },
 } as const;
+
+/** What holds for tools unless the file says otherwise. */
+export const TOOL_LIMITS: ToolLimits = { timeoutMs: 10_000, maxRounds: 5, maxCalls: 10, maxResultBytes: 32 * 1024 };
 
 /** The provider that is always there. */
 export function builtinSettings(): BuiltinSettings {

@@ -2,6 +2,7 @@ import { codeOf, failureOfStatus, ProviderFailure } from "../../domain/failure.t
 import type { Usage } from "../provider.ts";
 import { damagedKey, isDamaged } from "./damaged.ts";
 import { EventStream } from "./event-stream.ts";
+import { ToolCallDeltas } from "./tool-call-deltas.ts";
 
 const MAX_TOKENS = 2 ** 31 - 1;
 
@@ -16,6 +17,8 @@ export class ChatStreamReader {
   /** `[DONE]` was read: nothing follows. */
   ended: boolean = false;
   usage: Usage | undefined;
+  /** The tools that the model calls; all of them once it has finished. */
+  readonly toolCalls: ToolCallDeltas = new ToolCallDeltas();
   readonly #events = new EventStream((event) => this.#read(event.event, event.data));
   #answered: boolean = false;
   #failure: ProviderFailure | undefined;
@@ -77,7 +80,11 @@ export class ChatStreamReader {
     if (!isObject(choice)) throw broken("malformed");
     this.#answered = true;
     if (choice.finish_reason === "error") throw failureOfError(choice.error);
-    this.#text += contentText(field(choice, "delta", isObject) ?? {});
+    const delta = field(choice, "delta", isObject) ?? {};
+    this.#text += contentText(delta);
+    if (isSomething(delta.tool_calls)) this.toolCalls.push(requireArray(delta.tool_calls));
+    // Calls that were announced and did not come are lost.
+    if (choice.finish_reason === "tool_calls" && !this.toolCalls.hasBegun) throw broken("malformed");
     if (typeof choice.finish_reason === "string" && choice.finish_reason !== "") this.finished = true;
   }
 }
@@ -99,6 +106,11 @@ const isSomething = (value: unknown): value is string | number | boolean | objec
   value !== undefined && value !== null;
 const isString = (value: unknown): value is string => typeof value === "string";
 const isText = (value: unknown): value is string | unknown[] => isString(value) || Array.isArray(value);
+
+function requireArray(value: unknown): unknown[] {
+  if (!Array.isArray(value)) throw broken("malformed");
+  return value;
+}
 
 /** Whether a word is the one expected. Throws when it is that one, damaged. */
 function isSame(word: string, expected: string): boolean {

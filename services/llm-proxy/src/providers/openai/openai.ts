@@ -2,13 +2,13 @@ import { addAbortSignal } from "node:stream";
 import { OpenAI } from "openai";
 import { Agent } from "undici";
 import { ProviderFailure } from "../../domain/failure.ts";
-import { renderPrompt } from "../../domain/render-prompt.ts";
 import { WellFormedText } from "../../domain/well-formed.ts";
 import type { OpenAiSettings } from "../../settings/settings.ts";
 import type { Provider, ProviderCall } from "../provider.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 import { toFailure } from "./failure.ts";
 import { relayFetch, StreamedResponse } from "./relay-fetch.ts";
+import { renderConversation } from "./render-conversation.ts";
 
 /** A provider that speaks OpenAI's chat completions. The SDK makes the call; its stream, which costs most, is not used. */
 export function openAiProvider(settings: OpenAiSettings): Provider {
@@ -50,6 +50,7 @@ async function* stream(client: OpenAI, settings: OpenAiSettings, call: ProviderC
       const text = wellFormed.push(reader.feed(bytes));
       report(reader, call);
       if (text !== "") yield text;
+      else if (reader.toolCalls.hasBegun) call.onProgress();
       if (reader.ended) break;
     }
     const rest = wellFormed.push(reader.end()) + wellFormed.flush();
@@ -75,7 +76,7 @@ function readRest(body: StreamedResponse["stream"] | undefined): void {
 
 function report(reader: ChatStreamReader, call: ProviderCall): void {
   if (reader.usage) call.onUsage(reader.usage);
-  if (reader.finished) call.onFinished();
+  if (reader.finished) call.onFinished(reader.toolCalls.requests);
 }
 
 const NO_STREAM = /^(text\/html|application\/json)\b/i;
@@ -86,8 +87,12 @@ async function open(client: OpenAI, settings: OpenAiSettings, call: ProviderCall
     .create(
       {
         model: call.model,
-        messages: renderPrompt(call.prompt),
+        messages: renderConversation(call),
         stream: true,
+        ...(call.tools.length > 0 && {
+          tools: call.tools.map((each) => ({ type: "function" as const, function: each })),
+          ...(call.mustAnswer && { tool_choice: "none" as const }),
+        }),
         ...(settings.includeUsage && { stream_options: { include_usage: true } }),
       },
       { signal: call.signal },

@@ -22,7 +22,7 @@ export const CHAT: Dashboard = {
         {
           title: "Turns",
           description: "Turns a second.",
-          unit: "reqps",
+          unit: "suffix:/s",
           stat: true,
           queries: [{ expr: `sum(${rate("parley_turns_total")})`, legend: "turns" }],
         },
@@ -61,7 +61,7 @@ export const CHAT: Dashboard = {
         {
           title: "Tokens",
           description: "Tokens a second that providers write.",
-          unit: "ops",
+          unit: "suffix:/s",
           stat: true,
           queries: [{ expr: `sum(${rate("parley_llm_tokens_total", 'direction="out"')})`, legend: "tokens" }],
         },
@@ -116,7 +116,7 @@ export const CHAT: Dashboard = {
         {
           title: "Tokens by provider",
           description: "Tokens a second, in and out.",
-          unit: "ops",
+          unit: "suffix:/s",
           queries: [
             {
               expr: `sum by (provider, direction) (${rate("parley_llm_tokens_total")})`,
@@ -132,7 +132,7 @@ export const CHAT: Dashboard = {
         {
           title: "Ends",
           description: "`stop`: a whole reply. `cancelled`: the visitor left before the end.",
-          unit: "reqps",
+          unit: "suffix:/s",
           stacked: true,
           queries: [{ expr: `sum by (finish) (${rate("parley_turns_total")})`, legend: "{{finish}}" }],
         },
@@ -140,7 +140,7 @@ export const CHAT: Dashboard = {
           title: "Errors by code",
           description:
             "What visitors are told. `provider_auth`: the provider refuses our key; `internal_error`: a service of ours.",
-          unit: "reqps",
+          unit: "suffix:/s",
           stacked: true,
           queries: [{ expr: `sum by (code) (${rate("parley_turns_total", 'finish="error"')})`, legend: "{{code}}" }],
         },
@@ -162,7 +162,7 @@ export const CHAT: Dashboard = {
         {
           title: "Outcomes as stored",
           description: "What the conversation service wrote down. `interrupted`: the turn's edge is gone.",
-          unit: "reqps",
+          unit: "suffix:/s",
           stacked: true,
           queries: [{ expr: `sum by (outcome) (${rate("parley_turns_closed_total")})`, legend: "{{outcome}}" }],
         },
@@ -174,7 +174,7 @@ export const CHAT: Dashboard = {
         {
           title: "Replies by provider and outcome",
           description: "By the provider that answered, or was tried last.",
-          unit: "reqps",
+          unit: "suffix:/s",
           stacked: true,
           queries: [
             {
@@ -187,7 +187,7 @@ export const CHAT: Dashboard = {
           title: "Failed calls by reason",
           description:
             "Every call to a provider that failed, made good or not. `http_401`: the key is refused; `http_429`: too many; `breaker_open`: not even asked.",
-          unit: "reqps",
+          unit: "suffix:/s",
           queries: [
             {
               expr: `sum by (provider, reason) (${rate("parley_llm_attempt_failures_total")})`,
@@ -198,7 +198,7 @@ export const CHAT: Dashboard = {
         {
           title: "What was done about them",
           description: "`retry`: the same model again; `failover`: the next of the route; `end`: the visitor was told.",
-          unit: "reqps",
+          unit: "suffix:/s",
           stacked: true,
           queries: [{ expr: `sum by (next) (${rate("parley_llm_attempt_failures_total")})`, legend: "{{next}}" }],
         },
@@ -224,7 +224,7 @@ export const CHAT: Dashboard = {
           title: "Rows of the call ledger",
           description:
             "`late`: the database was away for a while; `dropped`: it was away for too long, and the billing run lacks them.",
-          unit: "ops",
+          unit: "suffix:/s",
           queries: [{ expr: `sum by (result) (${rate("parley_llm_ledger_rows_total")})`, legend: "{{result}}" }],
         },
       ],

@@ -1,5 +1,5 @@
 /** What a value is counted in, by Grafana's own names. */
-export type Unit = "short" | "s" | "bytes" | "percentunit" | "reqps" | "ops" | "cps";
+export type Unit = "short" | "s" | "bytes" | "percentunit" | "reqps" | "suffix:/s";
 
 export type Query = {
   /** PromQL. `$namespace` and `$__rate_interval` are the dashboard's. */

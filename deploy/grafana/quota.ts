@@ -103,7 +103,7 @@ export const QUOTA: Dashboard = {
         {
           title: "Refusals by plan",
           description: "Messages refused because the month's cap is reached.",
-          unit: "reqps",
+          unit: "suffix:/s",
           stacked: true,
           queries: [
             {
@@ -120,7 +120,7 @@ export const QUOTA: Dashboard = {
         {
           title: "Messages asked for",
           description: "`settled`: asked again for a turn that had ended already; harmless.",
-          unit: "reqps",
+          unit: "suffix:/s",
           stacked: true,
           queries: [{ expr: `sum by (status) (${rate("parley_quota_reservations_total")})`, legend: "{{status}}" }],
         },

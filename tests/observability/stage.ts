@@ -106,12 +106,12 @@ async function engage(system: System): Promise<Cast> {
   };
   const { workspaceId, botSlug } = cast.blocked;
   await admin.moderation.addPattern({ workspaceId, botSlug, pattern: "hello", fallback: "No." });
-  await useUp(system, cast.full, 10);
-  await useUp(system, cast.near, 8);
+  await spend(system, cast.full, 10);
+  await spend(system, cast.near, 8);
   return cast;
 }
 
-async function useUp({ database }: System, { workspaceId }: Tenant, used: number): Promise<void> {
+async function spend({ database }: System, { workspaceId }: Tenant, used: number): Promise<void> {
   await query(
     database,
     `WITH turns AS (SELECT gen_random_uuid() AS turn_id, date_trunc('month', now() AT TIME ZONE 'UTC')::date AS month FROM generate_series(1, $2)),
@@ -121,8 +121,14 @@ async function useUp({ database }: System, { workspaceId }: Tenant, used: number
   );
 }
 
-/** Visitors until they are sent home, some of each edge: of every kind, or only those with whom all is well. */
-export function startVisitors({ system, cast }: Stage, kind: "every" | "well" = "every"): { stop(): Promise<void> } {
+/**
+ * Visitors until they are sent home, some of each edge: of every kind, or only those with whom all is well. The odd ones come so many
+ * times more rarely.
+ */
+export function startVisitors(
+  { system, cast }: Stage,
+  { kind = "every", rarity = 1 }: { kind?: "every" | "well"; rarity?: number } = {},
+): { stop(): Promise<void> } {
   const gone = new AbortController();
   const keepOn = async (work: () => Promise<unknown>, pauseMs: number) => {
     while (!gone.signal.aborted) {
@@ -134,11 +140,11 @@ export function startVisitors({ system, cast }: Stage, kind: "every" | "well" = 
   const well = [...everywhere(cast.main), ...everywhere(cast.main)];
   const others = () => [
     ...[cast.blocked, cast.failing, cast.unpaid, cast.failover, cast.full].map((tenant) =>
-      keepOn(() => visit(system.url(), tenant), 200),
+      keepOn(() => visit(system.url(), tenant), 200 * rarity),
     ),
-    keepOn(() => leave(system.url(), cast.leaving), 300),
-    keepOn(() => refusals(system, cast.main), 500),
-    keepOn(() => owner(system, cast.main), 500),
+    keepOn(() => leave(system.url(), cast.leaving), 300 * rarity),
+    keepOn(() => refusals(system, cast.main), 500 * rarity),
+    keepOn(() => owner(system, cast.main), 500 * rarity),
   ];
   const running = kind === "every" ? [...well, ...others()] : well;
   return {

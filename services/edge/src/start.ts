@@ -85,12 +85,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   );
 }
 
-function createLimiter(
-  config: Config,
-  metrics: Metrics["limiter"],
-  log: Logger,
-  lifecycle: Lifecycle,
-): RateLimiter {
+function createLimiter(config: Config, metrics: Metrics["limiter"], log: Logger, lifecycle: Lifecycle): RateLimiter {
   const local = createLocalLimiter(() => performance.now());
   if (config.redisUrl === undefined) return local;
   const shared = createRedisLimiter(config.redisUrl, log);

@@ -10,16 +10,16 @@ let books: TestBooks;
 beforeAll(async () => {
   books = await createTestBooks();
   await books.admin.query("INSERT INTO quota.plans (plan, monthly_cap) VALUES ('ten', 10), ('none', 0)");
-  await use("free-of-use", "ten", 0, 0);
-  await use("below", "ten", 7, 1);
-  await use("near", "ten", 8, 0);
-  await use("full", "ten", 10, 0);
+  await spend("free-of-use", "ten", 0, 0);
+  await spend("below", "ten", 7, 1);
+  await spend("near", "ten", 8, 0);
+  await spend("full", "ten", 10, 0);
   await insertWorkspace(books.database, "switched-off", "Test", "none");
 });
 afterAll(() => books.drop());
 
 /** A workspace with messages counted and messages held. */
-async function use(workspaceId: string, plan: string, used: number, held: number): Promise<void> {
+async function spend(workspaceId: string, plan: string, used: number, held: number): Promise<void> {
   await insertWorkspace(books.database, workspaceId, "Test", plan);
   const turns = Array.from({ length: used + held }, () => randomUUID());
   for (const turnId of turns) await reserve(books.database, workspaceId, turnId);

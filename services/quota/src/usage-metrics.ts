@@ -5,7 +5,7 @@ import { type PlanStanding, readStanding } from "./store/standing.ts";
 const NEAR_SHARE = 0.8;
 /** However many there are: a label's values must stay bounded. */
 const MAX_NAMED = 200;
-const EVERY_MS = 10_000;
+const EVERY_MS = 5_000;
 
 const BY_PLAN: readonly [name: string, help: string, field: Exclude<keyof PlanStanding, "plan">][] = [
   ["parley_quota_workspaces", "Workspaces by plan.", "workspaces"],

@@ -8,6 +8,7 @@ export type Box = { x: number; y: number; w: number; h: number };
 export type Span = { from: number; to: number; step: number };
 
 const TICKS = 4;
+const CLOCK_TICKS = 5;
 const LEGEND_SIZE = 10.5;
 const LEGEND_LINE = 15;
 const MAX_LEGEND_LINES = 4;
@@ -35,11 +36,10 @@ export function chart({ x, y, w, h }: Box, panel: Panel, lines: readonly Line[],
     (value) =>
       `<path d="M${n(plot.x)} ${n(py(value))}h${n(plot.w)}" stroke="${GRID}"/>${text(plot.x - 6, py(value) + 4, formatted(value, unit), { size: 10.5, color: FAINT, anchor: "end" })}`,
   );
-  const clock = [0, 0.25, 0.5, 0.75, 1].map((share) => {
-    const seconds = Math.round((span.to - span.from) * share);
+  const clock = ticks(span.to - span.from, CLOCK_TICKS, "s").flatMap((seconds) => {
+    if (seconds > span.to - span.from) return [];
     const at = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
-    const anchor = share === 0 ? "start" : share === 1 ? "end" : "middle";
-    return text(px(span.from + seconds), plot.y + plot.h + 15, at, { size: 10.5, color: FAINT, anchor });
+    return text(px(span.from + seconds), plot.y + plot.h + 15, at, { size: 10.5, color: FAINT, anchor: "middle" });
   });
   const limits = thresholds.steps.flatMap(({ value, color }) =>
     value === null || value > top

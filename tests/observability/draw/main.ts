@@ -18,7 +18,7 @@ const WINDOW = "10s";
 
 const postgres = await startTestPostgres();
 const stage = await startStage(postgres.url);
-const visitors = startVisitors(stage);
+const visitors = startVisitors(stage, { rarity: 20 });
 await sleep(15_000);
 const from = Math.floor(Date.now() / 1_000);
 await befall(stage);

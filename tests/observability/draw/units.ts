@@ -9,8 +9,8 @@ export function formatted(value: number, unit: string): string {
       return bytes(value);
     case "reqps":
       return `${plain(value)} req/s`;
-    case "ops":
-      return `${plain(value)} /s`;
+    case "suffix:/s":
+      return `${plain(value)}/s`;
     default:
       return plain(value);
   }
@@ -20,7 +20,7 @@ function seconds(value: number): string {
   if (value === 0) return "0 s";
   if (value < 0.001) return `${plain(value * 1e6)} µs`;
   if (value < 1) return `${plain(value * 1e3)} ms`;
-  return value < 120 ? `${plain(value)} s` : `${plain(value / 60)} min`;
+  return value < 60 ? `${plain(value)} s` : `${plain(value / 60)} min`;
 }
 
 function bytes(value: number): string {
@@ -41,9 +41,16 @@ function trimmed(value: number): string {
   return String(Number(value.toPrecision(3)));
 }
 
-/** Round values from 0 on that reach `max`, about `count` of them; in bytes, round ones of those. */
+const MINUTES = [60, 120, 300, 600, 1_800, 3_600];
+
+/** Round values from 0 on that reach `max`, about `count` of them; in bytes and minutes, round ones of those. */
 export function ticks(max: number, count: number, unit: string): number[] {
-  const base = unit === "bytes" ? 2 ** Math.floor(Math.log2(max / count)) : 10 ** Math.floor(Math.log10(max / count));
-  const step = [1, 2, 2.5, 5, 10].map((factor) => base * factor).find((each) => each * count >= max) ?? base * 10;
+  const step = stepOf(max, count, unit);
   return Array.from({ length: Math.ceil(max / step - 1e-9) + 1 }, (_, index) => index * step);
+}
+
+function stepOf(max: number, count: number, unit: string): number {
+  if (unit === "s" && max > 120) return MINUTES.find((each) => each * count >= max) ?? max / count;
+  const base = unit === "bytes" ? 2 ** Math.floor(Math.log2(max / count)) : 10 ** Math.floor(Math.log10(max / count));
+  return [1, 2, 2.5, 5, 10].map((factor) => base * factor).find((each) => each * count >= max) ?? base * 10;
 }

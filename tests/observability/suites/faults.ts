@@ -29,7 +29,7 @@ export function faultsSuite(shared: () => Stage): void {
     for (const { workspaceId } of [stage.cast.full, stage.cast.near])
       await admin.workspaces.setPlan({ workspaceId, plan: "large" });
     faults = new Map((await tenFaults(stage)).map((fault) => [fault.name, fault]));
-    visitors = startVisitors(stage, "well");
+    visitors = startVisitors(stage, { kind: "well" });
   });
   afterAll(() => visitors.stop());
 

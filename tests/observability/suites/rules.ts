@@ -1,18 +1,19 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describeWith, prometheusCommands } from "@parley/testing";
+import { prometheusCommands } from "@parley/testing";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { root } from "../support/processes.ts";
-import { ALERTS_FILE, readAlerts } from "./sources.ts";
+import { root } from "../../support/processes.ts";
+import { ALERTS_FILE, readAlerts } from "../sources.ts";
 
 const CASES_FILES = ["alerts.test.yaml", "objectives.test.yaml"].map((file) => join(root, "deploy/prometheus", file));
 
+type Verdict = { isOk: boolean; output: string };
 type Case = { alertname: string; exp_alerts?: object[] };
 
 /** What promtool says, and whether it is content. */
-function promtool(...args: string[]): Promise<{ isOk: boolean; output: string }> {
+function promtool(...args: string[]): Promise<Verdict> {
   const command = prometheusCommands()?.promtool;
   if (command === undefined) throw new Error("there is no promtool on the PATH");
   return new Promise((resolve) => {
@@ -20,7 +21,13 @@ function promtool(...args: string[]): Promise<{ isOk: boolean; output: string }>
   });
 }
 
-describeWith("prometheus", "the alerts", () => {
+/** Tries every case of the alerts, which takes a few seconds of another process. */
+export function tryCases(): Promise<Verdict> {
+  return promtool("test", "rules", ...CASES_FILES);
+}
+
+/** The alerts by themselves. */
+export function rulesSuite(tried: () => Promise<Verdict>): void {
   test("are rules that Prometheus accepts, and compose's Prometheus is configured with them", async () => {
     const rules = await promtool("check", "rules", ALERTS_FILE);
     expect(rules.isOk, rules.output).toBe(true);
@@ -30,7 +37,7 @@ describeWith("prometheus", "the alerts", () => {
   });
 
   test("ring where they must and are silent where they must be", async () => {
-    const cases = await promtool("test", "rules", ...CASES_FILES);
+    const cases = await tried();
     expect(cases.isOk, cases.output).toBe(true);
   });
 
@@ -48,4 +55,4 @@ describeWith("prometheus", "the alerts", () => {
     expect(alerts.filter((alert) => !named(false).has(alert))).toEqual([]);
     process.stdout.write(`${alerts.length} alerts, ${cases.length} cases: each rings and is silent where it should\n`);
   });
-});
+}

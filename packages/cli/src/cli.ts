@@ -4,6 +4,7 @@ import { findTarget } from "./admin/target.ts";
 import { addAuditCommand } from "./commands/audit.ts";
 import { addBotCommands } from "./commands/bot.ts";
 import { addConversationCommands } from "./commands/conversation.ts";
+import { addDoctorCommand } from "./commands/doctor.ts";
 import { addKeyCommands } from "./commands/key.ts";
 import { addKnowledgeCommands } from "./commands/knowledge.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
@@ -53,6 +54,7 @@ export async function runCli(args: readonly string[], config: Config, { stdout, 
   addAuditCommand(program, context);
   addProviderCommands(program, context);
   addTokenCommand(program, context);
+  addDoctorCommand(program, context);
   addMigrateCommand(program, context);
   try {
     await program.parseAsync(args, { from: "user" });

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describeWith, freePort } from "@parley/testing";
@@ -151,6 +151,20 @@ describeWith("nginx", "parley doctor", () => {
       expect(refused.findings[0]?.message).toMatch(/refuses connections/);
       expect(nameless.findings).toMatchObject([{ check: "dns", result: "fail" }]);
       expect(found(plain, "certificate")?.message).toMatch(/does not shake hands for TLS/);
+    });
+
+    test("what it says stands in its documentation", async () => {
+      const page = await readFile(`${root}docs/operations/doctor.md`, "utf8");
+      const [, shown = ""] = /^```\n(ok {4}dns[\s\S]*?)^```$/m.exec(page) ?? [];
+      const { stdout } = await doctor(doors.url("buffering"), "--silence", "1");
+      // An address needs no look-up; times, dates and who is asked are of the day.
+      const here = shown
+        .replace(/^ok {4}dns .*\n/, "")
+        .replaceAll(/chat\.example\.com|203\.0\.113\.7/g, "127.0.0.1")
+        .replace("https://www.example.com", tenant.origin)
+        .replace("of 12", "of 11");
+      const undated = (text: string) => text.replaceAll(/\d+/g, "#");
+      expect(undated(stdout)).toBe(undated(here));
     });
 
     test("tells people line by line, and how far it is on stderr", async () => {

@@ -36,6 +36,7 @@ export type Edges = {
   late: number;
 };
 
+const SPEAK_HTTP2: readonly Fault[] = ["healthyTls", "buffering"];
 const FORWARDED = "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;";
 
 /** Debian's nginx before the edges, right, and wrong in every way that the doctor knows. */
@@ -50,7 +51,7 @@ export async function startDoors(edges: Edges, certificates: Certificates): Prom
   const bodies: Record<Fault, string> = {
     healthy: proxied(""),
     healthyTls: tls(certificates.good) + proxied("proxy_http_version 1.1; proxy_buffering off;"),
-    buffering: proxied("proxy_ignore_headers X-Accel-Buffering;"),
+    buffering: tls(certificates.good) + proxied("proxy_ignore_headers X-Accel-Buffering;"),
     compressing: `gzip on; gzip_types text/event-stream; gzip_proxied any; gzip_min_length 1; ${proxied("")}`,
     impatient: proxied("proxy_read_timeout 1s;"),
     namingNobody: proxied("", edges.good, "127.0.0.2", 'proxy_set_header X-Forwarded-For "";'),
@@ -69,7 +70,7 @@ export async function startDoors(edges: Edges, certificates: Certificates): Prom
   const isTls = (fault: Fault) => bodies[fault].startsWith("ssl_");
   const { stop } = await runNginx(portOf("healthy"), () =>
     FAULTS.map((fault) => {
-      const kind = fault === "healthyTls" ? "ssl http2" : isTls(fault) ? "ssl" : "";
+      const kind = SPEAK_HTTP2.includes(fault) ? "ssl http2" : isTls(fault) ? "ssl" : "";
       return `server { listen 127.0.0.1:${portOf(fault)} ${kind}; ${bodies[fault]} }`;
     }).join("\n"),
   );

@@ -19,7 +19,7 @@ function parseLabels(text: string): Record<string, string> {
   return Object.fromEntries(
     Array.from(text.matchAll(LABEL), ([, label = "", value = ""]) => [
       label,
-      value.replaceAll(/\\[n"\\]/g, (escape) => ESCAPES[escape] ?? escape),
+      value.replaceAll(/\\[n"\\]/g, (written) => ESCAPES[written] ?? written),
     ]),
   );
 }

@@ -1,5 +1,5 @@
 /** One series of a metrics page. */
-export type Series = { name: string; labels: Readonly<Record<string, string>>; value: number };
+export type Series = { name: string; labels: Readonly<Partial<Record<string, string>>>; value: number };
 
 const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+-?\d+)?$/;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;

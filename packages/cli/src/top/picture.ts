@@ -1,3 +1,4 @@
+import type { Series } from "./exposition.ts";
 import { type Buckets, quantile } from "./quantile.ts";
 import type { Sample, Service } from "./scrape.ts";
 
@@ -20,6 +21,8 @@ export type Picture = {
   breakers: { provider: string; state: "closed" | "half_open" | "open" }[];
   outbox: { depth: number | null; oldest_seconds: number | null };
   rate_limiter_alone: boolean;
+  /** What else keeps it from being whole, in words. */
+  problems: string[];
 };
 
 /** What the samples, oldest first, and the quota's answer add up to. */
@@ -45,10 +48,11 @@ export function picture(samples: readonly Sample[], quota: WorkspaceShare[] | nu
       oldest_seconds: largest(latest, "parley_outbox_oldest_seconds"),
     },
     rate_limiter_alone: (largest(latest, "parley_rate_limiter_on_fallback") ?? 0) > 0,
+    problems: [],
   };
 }
 
-type Labels = Readonly<Record<string, string>>;
+type Labels = Series["labels"];
 
 /** The samples that a picture still looks at. */
 export function recent(samples: readonly Sample[]): Sample[] {

@@ -14,12 +14,13 @@ const billing = (...workspaces: Bill[]): Billing => ({
 const HEADER = "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls\r\n";
 
 test("CSV is RFC 4180's: CRLF, and quotes where a name needs them", () => {
-  const names = ['Müller, "Söhne" & Co', "two\nlines", "plain"];
+  const names = ['Müller, "Söhne" & Co', "two\nlines", "a\rreturn", "plain"];
   const { text } = report(billing(...names.map((name, index) => workspace(`w${index}`, name))), "csv");
   expect(text).toBe(
     `${HEADER}2026-10,w0,"Müller, ""Söhne"" & Co",pro,5000,0,0,0,0,0,0,0,0\r\n` +
       '2026-10,w1,"two\nlines",pro,5000,0,0,0,0,0,0,0,0\r\n' +
-      "2026-10,w2,plain,pro,5000,0,0,0,0,0,0,0,0\r\n",
+      '2026-10,w2,"a\rreturn",pro,5000,0,0,0,0,0,0,0,0\r\n' +
+      "2026-10,w3,plain,pro,5000,0,0,0,0,0,0,0,0\r\n",
   );
 });
 

@@ -37,7 +37,14 @@ export function report(billing: Billing, as: "table" | "csv"): Result {
 function csv({ month, workspaces }: Billing): string {
   return stringify(
     workspaces.map((each) => ({ month, ...each })),
-    { header: true, columns: [...COLUMNS], record_delimiter: "windows", escape_formulas: true },
+    {
+      header: true,
+      columns: [...COLUMNS],
+      record_delimiter: "windows",
+      escape_formulas: true,
+      // By itself it quotes the whole delimiter alone, and readers take half of it for one.
+      quoted_match: /[\r\n]/,
+    },
   );
 }
 

@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ReadStream, WriteStream } from "node:tty";
 
 const ALTERNATE_ON = "\u001b[?1049h\u001b[?25l";
@@ -55,7 +55,10 @@ export function openScreen(stdout: WriteStream, stdin: ReadStream | undefined): 
 }
 
 /** Waits, or less when it is to end. */
-export async function pause(ms: number, ended: AbortSignal): Promise<void> {
-  if (ended.aborted) return;
-  await Promise.race([once(AbortSignal.timeout(ms), "abort"), once(ended, "abort")]);
+export async function pause(ms: number, ended?: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, ended && { signal: ended });
+  } catch (error) {
+    if (!ended?.aborted) throw error;
+  }
 }

@@ -17,7 +17,7 @@ const QUOTA_EVERY_MS = 5_000;
 /** One picture, of two samples a second apart. Exit code 1 when nobody answers. */
 export async function snapshot(deps: TopDeps): Promise<Result> {
   const [first, quota] = await Promise.all([scrape(deps.urls), askQuota(deps)]);
-  await pause(REFRESH_MS, new AbortController().signal);
+  await pause(REFRESH_MS);
   const shown = { ...picture([first, await scrape(deps.urls)], quota.shares), problems: quota.problems };
   const lines = draw(shown, { width: Number.POSITIVE_INFINITY, height: Number.POSITIVE_INFINITY, color: false });
   return {

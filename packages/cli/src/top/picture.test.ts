@@ -72,8 +72,8 @@ parley_llm_tokens_total{direction="in"} 9999`;
 
   test("refusals by their code, the quota's and the patterns' among them, the most frequent first", () => {
     const page = (limited: number, exceeded: number) => `
-parley_http_refusals_total{route="/api/chat/",code="rate_limited"} ${limited}
-parley_http_refusals_total{route="/api/chat/rating/",code="rate_limited"} 1
+parley_requests_refused_total{route="/api/chat/",code="rate_limited"} ${limited}
+parley_requests_refused_total{route="/api/chat/rating/",code="rate_limited"} 1
 parley_streams_refused_total{reason="client"} 99
 parley_turns_total{finish="stop",code=""} 50
 parley_turns_total{finish="quota_exceeded",code="quota_exceeded"} ${exceeded}`;

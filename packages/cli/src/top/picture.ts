@@ -139,8 +139,8 @@ function buckets(series: readonly Point[]): Buckets {
 function refusals(since: Sample | undefined, latest: Sample): Picture["refusals"] {
   const counters: [name: string, label: string, keep: (labels: Labels) => boolean][] = [
     // Every refusal by its code is counted where the edge counts them all; else those of the streams' caps alone.
-    points(latest, "parley_http_refusals_total").length > 0
-      ? ["parley_http_refusals_total", "code", () => true]
+    points(latest, "parley_requests_refused_total").length > 0
+      ? ["parley_requests_refused_total", "code", () => true]
       : ["parley_streams_refused_total", "reason", () => true],
     ["parley_turns_total", "finish", ({ finish = "" }) => finish === "quota_exceeded" || finish === "blocked"],
   ];

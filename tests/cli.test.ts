@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { freePort } from "@parley/testing";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { topSuite } from "./cli/top.ts";
 import { chat } from "./support/chat.ts";
 import { cliJson, runCli } from "./support/cli.ts";
 import { ADMIN_TOKEN } from "./support/processes.ts";
@@ -242,6 +243,54 @@ describe("parley usage, audit and conversation", () => {
   });
 });
 
+describe("parley usage --all", () => {
+  type Billing = { month: string; workspaces: Record<string, unknown>[]; totals: Record<string, unknown> };
+
+  it("bills every workspace with its calls' tokens, those of failed turns too, as table, CSV and JSON", async () => {
+    const name = '=Müller, "Söhne"';
+    const { id } = await json<{ id: string }>("workspace", "create", "--name", name, "--plan", "free");
+    await json("bot", "create", "--workspace", id, "--slug", "b", "--model", "openai:default");
+    await json("bot", "create", "--workspace", id, "--slug", "cut", "--model", "openai:cut-after-3");
+    for (const botSlug of ["b", "cut"]) {
+      const key = ["key", "create", "--workspace", id, "--bot", botSlug, "--domain", "shop.example"];
+      const { public_key: publicKey } = await json<{ public_key: string }>(...key);
+      await chat(system.url(), { workspaceId: id, botSlug, publicKey, origin: "https://shop.example" });
+    }
+    const billOf = ({ workspaces }: Billing) => workspaces.find((each) => each.id === id);
+    await vi.waitFor(async () => {
+      expect(billOf(await json<Billing>("usage", "--all"))).toMatchObject({ used: 1, held: 0, calls: 2 });
+    }, 15_000);
+    const billing = await json<Billing>("usage", "--all");
+    expect(billOf(billing)).toEqual({
+      ...{ id, name, plan: "free", cap: 100, used: 1, held: 0, calls: 2 },
+      tokens_in: expect.any(Number),
+      tokens_out: expect.any(Number),
+      cost: "0",
+      unpriced_calls: 2,
+      estimated_calls: 1,
+    });
+    expect(Number(billOf(billing)?.tokens_in)).toBeGreaterThan(21);
+    const ids = billing.workspaces.map((each) => String(each.id));
+    expect(ids).toHaveLength(new Set(ids).size);
+    expect(ids).toHaveLength((await json<unknown[]>("workspace", "list")).length);
+
+    const { stdout: csv } = await say("usage", "--all", "--csv", "--month", billing.month);
+    expect(csv.split("\r\n")[0]).toBe(
+      "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls",
+    );
+    expect(csv).toContain(`\r\n${billing.month},${id},"'=Müller, ""Söhne""",free,100,1,0,2,`);
+    const { stdout: table } = await say("usage", "--all");
+    expect(table).toMatch(new RegExp(`^${id} +=Müller, "Söhne" +free +1 +100 +2 `, "m"));
+    expect(table).toContain(`The month is ${billing.month}, UTC`);
+    expect((await json<Billing>("usage", "--all", "--month", "2020-01")).totals).toMatchObject({ used: 0, calls: 0 });
+  });
+
+  it("is asked for by name", async () => {
+    expect(await say("usage")).toMatchObject({ code: 2, stderr: expect.stringContaining("--workspace W, or --all") });
+    expect((await say("usage", "--all", "--workspace", "w")).code).toBe(2);
+  });
+});
+
 describe("parley provider", () => {
   it("lists what is configured, never a key, and asks it a question", async () => {
     const listed = await say("provider", "list", "--json");
@@ -261,6 +310,8 @@ describe("parley provider", () => {
     expect([code, JSON.parse(stdout)]).toEqual([1, [expect.objectContaining({ result: "provider_auth" })]]);
   });
 });
+
+describe("parley top", () => topSuite(() => ({ system, env })));
 
 describe("parley migrate", () => {
   it("brings a database to this version, and finds nothing to do the second time", async () => {

@@ -90,6 +90,7 @@ export async function bringUp(
   const instance: Instance = {
     pid: process.pid,
     edgeUrl: `http://localhost:${ports.edge}`,
+    edgeOpsUrl: `http://${LOOPBACK}:${ports.edgeOps}`,
     adminUrls: {
       conversation: `http://${LOOPBACK}:${ports.conversationOps}`,
       quota: `http://${LOOPBACK}:${ports.quotaOps}`,

@@ -52,6 +52,12 @@ test("a reply reserved in the last second of a month and finished in the next co
   expect((await chat(system.url(), tenant)).done).toMatchObject({ finish_reason: "stop" });
   expect((await chat(system.url(), tenant)).done).toMatchObject({ finish_reason: "quota_exceeded" });
   await expect.poll(() => readBalance(system.database)).toMatchObject({ done: 2, used: 2, ledger: 2, held: 0 });
+  // The ledger of calls follows the quota's months: no clock of the model proxy's decides.
+  for (const each of [month, next]) {
+    await expect
+      .poll(async () => (await system.admin.calls.sumCalls({ month: each, workspaceId })).sums)
+      .toEqual([expect.objectContaining({ calls: 1n })]);
+  }
 });
 
 test("services whose clocks are an hour off, each the other way, change nothing", async () => {

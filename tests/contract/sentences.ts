@@ -461,6 +461,17 @@ const decisions: Section[] = [
       2: "`/openapi.json` is a valid OpenAPI 3.1 document, and what the service answers conforms to it.",
     },
   },
+  {
+    id: "D32",
+    title: "Doctor",
+    sentences: {
+      1: "`POST /api/doctor/` streams `meta`, 20 paced `tick` events and `done`.",
+      2: "`silence_ms`, at most 30,000, is a silence before `done` that no comment breaks.",
+      3: "`meta` tells the caller's address as the rate limit counts it, the HTTP version, the proxies' headers that arrived, and the time.",
+      4: "No model is asked and nothing is counted against the quota.",
+      5: "Refusals, CORS and the rate limit are those of chat, in its bucket.",
+    },
+  },
 ];
 
 /** Input that means harm. */

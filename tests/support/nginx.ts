@@ -7,10 +7,29 @@ export type Nginx = { url: string; stop(): Promise<void> };
 
 /** Debian's nginx before an edge, as it comes: it buffers, speaks HTTP/1.0 to what is behind it, and keeps what it is told it may. */
 export async function startNginx(targetPort: number): Promise<Nginx> {
+  const port = await freePort();
+  const { stop } = await runNginx(
+    port,
+    (directory) => `
+       proxy_cache_path ${directory}/cache keys_zone=shared:1m;
+       server {
+         listen 127.0.0.1:${port};
+         location / {
+           proxy_pass http://127.0.0.1:${targetPort};
+           proxy_set_header X-Forwarded-For $http_x_forwarded_for;
+           proxy_cache shared;
+           add_header X-Cache $upstream_cache_status always;
+         }
+       }`,
+  );
+  return { url: `http://127.0.0.1:${port}`, stop };
+}
+
+/** Runs nginx with servers of one's own, told the directory for its files, until the port among them leads to an edge. */
+export async function runNginx(port: number, servers: (directory: string) => string): Promise<Pick<Nginx, "stop">> {
   const command = nginxCommand();
   if (command === undefined) throw new Error('no nginx; put the suite into describeWith("nginx")');
   const directory = await mkdtemp(join(tmpdir(), "parley-nginx-"));
-  const port = await freePort();
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${directory}/${name};`)
     .join(" ");
@@ -21,16 +40,7 @@ export async function startNginx(targetPort: number): Promise<Nginx> {
      events {}
      http {
        access_log off; ${temporary}
-       proxy_cache_path ${directory}/cache keys_zone=shared:1m;
-       server {
-         listen 127.0.0.1:${port};
-         location / {
-           proxy_pass http://127.0.0.1:${targetPort};
-           proxy_set_header X-Forwarded-For $http_x_forwarded_for;
-           proxy_cache shared;
-           add_header X-Cache $upstream_cache_status always;
-         }
-       }
+       ${servers(directory)}
      }`,
   );
   const server = await startProcess({
@@ -41,7 +51,6 @@ export async function startNginx(targetPort: number): Promise<Nginx> {
   });
   await server.waitReady();
   return {
-    url: `http://127.0.0.1:${port}`,
     async stop() {
       await server.stop();
       await rm(directory, { recursive: true });

@@ -148,6 +148,8 @@ describe("the chart", () => {
     ["gateway-api", "httpRoute.parentRefs=null", "httpRoute.parentRefs is empty"],
     ["production", "ingress.hosts=null", "ingress.hosts is empty"],
     ["production", "mtls.issuerRef=null", "mtls.issuerRef is empty"],
+    ["production", "doctor.origin=", "doctor.origin is empty"],
+    ["minimal", "doctor.publicKey=svc_pk_x,doctor.origin=https://a.example", "doctor.url is empty"],
     ["production", "llmProxy.existingConfigMap=own", "exclude each other"],
     ["minimal", "existingSecret=", "existingSecret is empty"],
     ["minimal", "database.host=", "database.host is empty"],
@@ -202,6 +204,23 @@ describe("the chart", () => {
   it("documents every value in its README", async () => {
     const readme = await readFile(join(CHART, "README.md"), "utf8");
     expect(readme).toBe(withValuesTable(readme, await readFile(join(CHART, "values.yaml"), "utf8")));
+  });
+
+  it("tests itself with the doctor, through the public host name, when it has a key to do so", async () => {
+    const doctorOf = async (name: string, sets: string[] = []) => {
+      const pods = ofKind((await render(name, sets)).manifests, "Pod");
+      return pods.map(({ metadata, spec }) => ({
+        hook: metadata.annotations?.["helm.sh/hook"],
+        command: (spec as { containers: { command: string[] }[] }).containers[0]?.command.slice(0, 3),
+      }));
+    };
+    const key = ["doctor.publicKey=svc_pk_x", "doctor.origin=https://www.example.com"];
+    const test = (url: string) => [{ hook: "test", command: ["parley", "doctor", url] }];
+    expect(await doctorOf("minimal")).toEqual([]);
+    expect(await doctorOf("production")).toEqual(test("https://chat.example.com"));
+    expect(await doctorOf("production", ["ingress.tls=null"])).toEqual(test("http://chat.example.com"));
+    expect(await doctorOf("gateway-api", key)).toEqual(test("https://chat.example.com"));
+    expect(await doctorOf("minimal", [...key, "doctor.url=https://b.example"])).toEqual(test("https://b.example"));
   });
 
   it("can be packaged", async () => {

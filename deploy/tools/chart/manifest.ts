@@ -62,8 +62,9 @@ export function ofKind(manifests: readonly Manifest[], kind: string): Manifest[]
   return manifests.filter((manifest) => manifest.kind === kind);
 }
 
-/** A manifest's pod template, if it makes pods. */
+/** A manifest's pod template, if it makes pods, or is one. */
 export function podTemplate(manifest: Manifest): { labels: Labels; spec: PodSpec } | undefined {
+  if (manifest.kind === "Pod") return { labels: manifest.metadata.labels ?? {}, spec: manifest.spec as PodSpec };
   if (manifest.kind !== "Deployment" && manifest.kind !== "Job") return undefined;
   const { metadata, spec } = manifest.spec.template as { metadata: { labels: Labels }; spec: PodSpec };
   return { labels: metadata.labels, spec };

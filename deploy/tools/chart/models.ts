@@ -10,6 +10,7 @@ import { Ingress } from "kubernetes-models/networking.k8s.io/v1/Ingress";
 import { NetworkPolicy } from "kubernetes-models/networking.k8s.io/v1/NetworkPolicy";
 import { PodDisruptionBudget } from "kubernetes-models/policy/v1/PodDisruptionBudget";
 import { ConfigMap } from "kubernetes-models/v1/ConfigMap";
+import { Pod } from "kubernetes-models/v1/Pod";
 import { Service } from "kubernetes-models/v1/Service";
 import { ServiceAccount } from "kubernetes-models/v1/ServiceAccount";
 
@@ -56,6 +57,7 @@ export const KNOWN_KINDS: Readonly<Record<string, KnownKind>> = {
     module: "kubernetes-models/policy/v1/PodDisruptionBudget",
   },
   "v1/ConfigMap": { model: ConfigMap, module: "kubernetes-models/v1/ConfigMap" },
+  "v1/Pod": { model: Pod, module: "kubernetes-models/v1/Pod" },
   "v1/Service": { model: Service, module: "kubernetes-models/v1/Service" },
   "v1/ServiceAccount": { model: ServiceAccount, module: "kubernetes-models/v1/ServiceAccount" },
 };

@@ -1,9 +1,10 @@
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import { type Admin, connectAdmin } from "./admin/call.ts";
-import { findTarget } from "./admin/target.ts";
+import { type AdminTarget, findTarget } from "./admin/target.ts";
 import { addAuditCommand } from "./commands/audit.ts";
 import { addBotCommands } from "./commands/bot.ts";
 import { addConversationCommands } from "./commands/conversation.ts";
+import { addDoctorCommand } from "./commands/doctor.ts";
 import { addKeyCommands } from "./commands/key.ts";
 import { addKnowledgeCommands } from "./commands/knowledge.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
@@ -11,6 +12,7 @@ import { addModerationCommands } from "./commands/moderation.ts";
 import { addProviderCommands } from "./commands/provider.ts";
 import { addTokenCommand } from "./commands/token.ts";
 import { addToolCommands } from "./commands/tool.ts";
+import { addTopCommand } from "./commands/top.ts";
 import { addUsageCommand } from "./commands/usage.ts";
 import { addWorkspaceCommands } from "./commands/workspace.ts";
 import type { Config } from "./config.ts";
@@ -24,25 +26,33 @@ Without PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL, PARLEY_LLM_URL and ADMIN_TOKE
 is meant, found by DATA_DIR (.parley). parley GROUP COMMAND --help tells a command's options.`;
 
 /** Runs one command. Returns its exit code: 0, 1 when it failed, 2 when it was written wrongly. */
-export async function runCli(args: readonly string[], config: Config, { stdout, stderr }: Streams): Promise<number> {
+export async function runCli(args: readonly string[], config: Config, streams: Streams): Promise<number> {
+  const { stdout, stderr } = streams;
   let exitCode = 0;
+  let found: Promise<AdminTarget> | undefined;
   let connected: Promise<Admin> | undefined;
   const program = createProgram({ stdout, stderr });
   const context: Context = {
     config,
+    target: () => {
+      found ??= findTarget(config);
+      return found;
+    },
     admin: async (service, work) => {
-      connected ??= findTarget(config).then(connectAdmin);
+      connected ??= context.target().then(connectAdmin);
       return (await connected)(service, work);
     },
     report: async (pending) => {
       const result = await pending;
-      writeResult(result, program.opts().json === true, stdout);
+      writeResult(result, context.asJson(), stdout);
       exitCode = result.exitCode ?? 0;
     },
     progress: (line) => {
       if (!program.opts().json) stderr.write(`${line}\n`);
     },
+    asJson: () => program.opts().json === true,
     stdout,
+    stdin: streams.stdin,
   };
   addWorkspaceCommands(program, context);
   addBotCommands(program, context);
@@ -55,6 +65,8 @@ export async function runCli(args: readonly string[], config: Config, { stdout, 
   addAuditCommand(program, context);
   addProviderCommands(program, context);
   addTokenCommand(program, context);
+  addTopCommand(program, context);
+  addDoctorCommand(program, context);
   addMigrateCommand(program, context);
   try {
     await program.parseAsync(args, { from: "user" });

@@ -22,6 +22,8 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     dataDir: resolve(workingDir, environment.text("DATA_DIR", ".parley")),
     filesDir: (isScript && environment.optional("INIT_CWD")) || workingDir,
     remoteUrls,
+    /** The edge has no admin service; `parley top` reads its metrics. */
+    edgeOpsUrl: http("PARLEY_EDGE_URL"),
     adminToken: environment.optional("ADMIN_TOKEN"),
     databaseUrl: environment.optionalUrl("DATABASE_URL", ["postgres", "postgresql"]),
     rolePasswords: {
@@ -30,6 +32,9 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
       "llm-proxy": environment.optional("LLM_DATABASE_PASSWORD"),
     },
     machine: machineEnvironment(values),
+    color: environment.optional("NO_COLOR") === undefined,
+    /** Whether the terminal can move its cursor. */
+    terminal: environment.text("TERM", "dumb") !== "dumb",
   });
 }
 

@@ -10,6 +10,7 @@ import { knowAllMethods } from "./plugins/methods.ts";
 import { rawBody } from "./plugins/raw-body.ts";
 import { securityHeaders } from "./plugins/security-headers.ts";
 import { type ChatDeps, chatRoute } from "./routes/chat.ts";
+import { doctorRoute } from "./routes/doctor.ts";
 import { type ExportDeps, exportRoute } from "./routes/export.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { openapiRoute } from "./routes/openapi.ts";
@@ -90,6 +91,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
   playgroundRoute(app, deps);
   ratingRoute(app, deps);
   widgetConfigRoute(app, deps);
+  doctorRoute(app, deps);
   exportRoute(app, deps);
   if (options.widgetDir !== undefined) await widgetAssetRoutes(app, options.widgetDir);
   openapiRoute(app);

@@ -23,6 +23,7 @@ const row: CallRow = {
   outcome: "complete",
   reason: "",
   cost: "12345.0123456789",
+  month: "2026-10",
   rounds: 2,
   toolCalls: 3,
   toolsMs: 4,

@@ -141,6 +141,22 @@ describe("the call ledger", () => {
     expect((await proxy.admin.calls.sumCalls({ month: "2020-01" })).sums).toEqual([]);
   });
 
+  test("a call is of the month its turn was reserved in, whenever it began", async () => {
+    const [turnId, other] = [randomUUID(), randomUUID()];
+    await proxy.generate({ turnId, workspaceId: "ws_reserved", month: "2031-01" });
+    await proxy.generate({ turnId: other, workspaceId: "ws_reserved" });
+    await Promise.all([turnId, other].map((each) => proxy.rowsOf("ws_reserved", each)));
+    const callsOf = async (month: string) => {
+      const { sums } = await proxy.admin.calls.sumCalls({ month, workspaceIds: ["ws_reserved", "ws_none"] });
+      return sums.map(({ workspaceId, calls }) => [workspaceId, calls]);
+    };
+    expect(await callsOf("2031-01")).toEqual([["ws_reserved", 1n]]);
+    expect(await callsOf("")).toEqual([["ws_reserved", 1n]]);
+    await expect(proxy.generate({ month: "2031-13" })).rejects.toThrow("month");
+    const tooMany = Array.from({ length: 1_001 }, (_, index) => `ws_${index}`);
+    await expect(proxy.admin.calls.sumCalls({ workspaceIds: tooMany })).rejects.toThrow("workspace_ids");
+  });
+
   test("a month is UTC's, to the last moment, whatever the database's time zone", async () => {
     const connection = await proxy.database.connect();
     try {
@@ -157,7 +173,7 @@ describe("the call ledger", () => {
         ["2026-03", 0],
       ] as const) {
         const listed = await listCallsOfMonth(connection, "ws_month", month, { before: undefined, limit: 9 });
-        const [sum] = await sumCalls(connection, month, "ws_month");
+        const [sum] = await sumCalls(connection, month, ["ws_month"]);
         expect([listed.length, sum?.calls ?? 0], month).toEqual([expected, expected]);
       }
     } finally {

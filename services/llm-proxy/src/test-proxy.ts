@@ -42,6 +42,7 @@ export type GenerateOptions = {
   prompt?: MessageInitShape<typeof PromptSchema>;
   workspaceId?: string;
   turnId?: string;
+  month?: string;
   signal?: AbortSignal;
   onText?: (text: string) => void;
 };
@@ -164,6 +165,7 @@ function open(client: LlmClient, options: GenerateOptions = {}) {
     workspaceId: options.workspaceId ?? "ws_test",
     turnId: options.turnId ?? randomUUID(),
     model: options.model ?? "",
+    month: options.month ?? "",
     prompt: toBinary(PromptSchema, create(PromptSchema, prompt)),
   };
   return client.generate(request, { timeoutMs: 15_000, ...(options.signal && { signal: options.signal }) });

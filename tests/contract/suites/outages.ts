@@ -52,6 +52,13 @@ export function outagesSuite(shared: () => Contract): void {
     return response.status;
   }
 
+  const doctorCall = ({ publicKey: public_key, origin }: Tenant) => ({
+    method: "POST",
+    path: "/api/doctor/",
+    headers: { origin },
+    body: { public_key },
+  });
+
   function expectAway(answer: Answer, body: string): void {
     expect(refusal(answer)).toBe(body);
     expect(answer.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
@@ -76,6 +83,7 @@ export function outagesSuite(shared: () => Contract): void {
       }
       expectAway(await api.config(unseen), unavailable);
       expectAway(await api.rate(unseen, { session_id: randomUUID(), message_id: 1, rating: "up" }), unavailable);
+      expectAway(await api.call(doctorCall(unseen)), unavailable);
       expectAway(await api.exported(token, randomUUID()), detailOf(503, "unavailable"));
       expectAway(await api.refusedPlayground(token, { bot_slug: tenant.botSlug }), detailOf(503, "unavailable"));
     });

@@ -47,7 +47,7 @@ spec:
 
 {{/* The ops port: the command's pod and Prometheus. */}}
 {{- define "parley.fromOperators" -}}
-{{- if and .root.Values.cli.enabled (ne .name "edge") }}
+{{- if .root.Values.cli.enabled }}
 {{ include "parley.fromCallers" (dict "root" .root "callers" (list "cli") "port" "ops") }}
 {{- end }}
 {{- with .root.Values.networkPolicy.prometheus }}

@@ -15,6 +15,14 @@
 {{- if and .Values.llmProxy.config .Values.llmProxy.existingConfigMap -}}
 {{- fail "llmProxy.config and llmProxy.existingConfigMap exclude each other." -}}
 {{- end -}}
+{{- if .Values.doctor.publicKey -}}
+{{- if not .Values.doctor.origin -}}
+{{- fail "doctor.origin is empty: give an origin that doctor.publicKey allows." -}}
+{{- end -}}
+{{- if not (include "parley.doctor.url" .) -}}
+{{- fail "doctor.url is empty: give the public address, which neither ingress nor httpRoute names." -}}
+{{- end -}}
+{{- end -}}
 {{- range $name, $key := dict "issuer" "JWT_ISSUER" "audience" "JWT_AUDIENCE" "jwksUrl" "JWKS_URL" -}}
 {{- if not (get $.Values.sso $name) -}}
 {{- fail (printf "sso.%s is empty: the edge checks access tokens against your single sign-on; see docs/install/sso.md." $name) -}}

@@ -1,7 +1,7 @@
 {{- define "parley.cli.from" -}}{{- end -}}
 
 {{- define "parley.cli.to" -}}
-{{- range list "conversation" "quota" "llm-proxy" }}
+{{- range list "edge" "conversation" "quota" "llm-proxy" }}
 {{ include "parley.toCallee" (dict "root" $.root "callee" . "port" "ops") }}
 {{- end }}
 {{- end -}}

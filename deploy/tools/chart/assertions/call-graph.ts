@@ -7,6 +7,7 @@ export const CALL_GRAPH: ReadonlySet<string> = new Set([
   "edge → llm-proxy:grpc",
   "conversation → quota:grpc",
   "conversation → llm-proxy:grpc",
+  "cli → edge:ops",
   "cli → conversation:ops",
   "cli → quota:ops",
   "cli → llm-proxy:ops",

@@ -10,6 +10,8 @@ export type AdminTarget = {
   adminToken: string;
   /** The base URL of a service's ops port. Throws CliError when it is not known. */
   urlOf: (service: AdminService) => string;
+  /** The ops ports that are known, the edge's too. */
+  opsUrls: Record<AdminService | "edge", readonly string[]>;
   /** What to do when nobody answers there. */
   whenAway: (service: AdminService) => string;
 };
@@ -40,6 +42,7 @@ export function localTarget(instance: Instance, dataDir: string): AdminTarget {
   return {
     adminToken: instance.adminToken,
     urlOf: (service) => instance.adminUrls[service],
+    opsUrls: listed({ ...instance.adminUrls, edge: instance.edgeOpsUrl }),
     whenAway: (service) =>
       isRunning(instance)
         ? `try again in some seconds, and see ${dataDir}/logs/${service === "llm" ? "llm-proxy" : service}.log`
@@ -47,7 +50,7 @@ export function localTarget(instance: Instance, dataDir: string): AdminTarget {
   };
 }
 
-function remoteTarget({ remoteUrls, adminToken }: Config): AdminTarget {
+function remoteTarget({ remoteUrls, edgeOpsUrl, adminToken }: Config): AdminTarget {
   if (adminToken === undefined) {
     throw new CliError("ADMIN_TOKEN is not set: give the admin token that the services were started with");
   }
@@ -58,8 +61,15 @@ function remoteTarget({ remoteUrls, adminToken }: Config): AdminTarget {
       if (url === undefined) throw new CliError(`${VARIABLES[service]} is not set: give the URL of its ops port`);
       return url;
     },
+    opsUrls: listed({ ...remoteUrls, edge: edgeOpsUrl }),
     whenAway: (service) => `see that ${VARIABLES[service]} names its ops port and that the way there is open`,
   };
+}
+
+function listed(urls: Record<AdminService | "edge", string | undefined>): AdminTarget["opsUrls"] {
+  const list = (url: string | undefined) => (url === undefined ? [] : [url]);
+  const { edge, conversation, quota, llm } = urls;
+  return { edge: list(edge), conversation: list(conversation), quota: list(quota), llm: list(llm) };
 }
 
 function nothingRuns(dataDir: string): string {

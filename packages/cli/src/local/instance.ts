@@ -10,7 +10,9 @@ export type Instance = {
   pid: number;
   /** The public address. */
   edgeUrl: string;
-  /** The ops ports. */
+  /** The edge's ops port; missing when an older version has written this. */
+  edgeOpsUrl?: string;
+  /** The ops ports with admin services. */
   adminUrls: Record<AdminService, string>;
   adminToken: string;
   /** What the development issuer writes into tokens; null when a single sign-on issues them. */

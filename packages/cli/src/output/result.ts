@@ -11,6 +11,8 @@ export type Result = {
 export type Streams = {
   stdout: NodeJS.WritableStream;
   stderr: NodeJS.WritableStream;
+  /** The keyboard, for what a person steers. */
+  stdin?: NodeJS.ReadableStream;
 };
 
 /** Writes a result to stdout: the document alone, or the text. */

@@ -10,7 +10,8 @@ export type SseOptions = {
   hurry: AbortSignal;
 };
 
-const STREAM_HEADERS = {
+/** Of every stream of ours. */
+export const STREAM_HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
   // no-transform: a proxy that compresses would hold events back. nginx buffers unless told not to.
   "cache-control": "no-cache, no-transform",

@@ -191,7 +191,10 @@ async function stream(
   signal: AbortSignal,
   watch: Stopwatch,
 ): Promise<void> {
-  for await (const { event } of deps.llm.generate(question, { timeoutMs: GENERATE_TIMEOUT_MS, signal })) {
+  for await (const { event } of deps.llm.generate(
+    { ...question, month: ending.month },
+    { timeoutMs: GENERATE_TIMEOUT_MS, signal },
+  )) {
     if (event.case === "delta") {
       if (ending.content === "") {
         watch.mark("first_token");

@@ -7,6 +7,7 @@ import { sumCalls } from "../store/sum-calls.ts";
 
 const DEFAULT_PAGE = 100;
 const MAX_PAGE = 1_000;
+const MAX_SUMMED = 1_000;
 
 /** The admin service that reads the call ledger; `wallClock`, in ms since 1970, is the one that dates its rows. */
 export function callLedgerAdmin(
@@ -29,10 +30,12 @@ export function callLedgerAdmin(
       const last = rows.length === limit ? rows.at(-1) : undefined;
       return { calls: rows.map(toMessage), nextPageToken: last === undefined ? "" : writePlace(last) };
     },
-    async sumCalls({ month, workspaceId }) {
-      if (workspaceId !== "") requireWorkspace(workspaceId);
+    async sumCalls({ month, workspaceId, workspaceIds }) {
+      const asked = workspaceId === "" ? [...new Set(workspaceIds)] : [workspaceId];
+      if (asked.length > MAX_SUMMED) throw invalid(`workspace_ids must be at most ${MAX_SUMMED}`);
+      asked.forEach(requireWorkspace);
       const summed = parseMonth(month) ?? thisMonth();
-      const sums = (await sumCalls(database, summed, workspaceId)).map((sum) => ({
+      const sums = (await sumCalls(database, summed, asked.length === 0 ? undefined : asked)).map((sum) => ({
         ...sum,
         calls: BigInt(sum.calls),
         tokensIn: BigInt(sum.tokensIn),

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CallContext } from "@parley/rpc";
 import { type GenerateRequest, type GenerateResponseSchema, GenerateStatus } from "@parley/rpc/llm";
-import { failpoint, invalid, isUuid, isWorkspaceId } from "@parley/service-kit";
+import { failpoint, invalid, isUuid, isWorkspaceId, parseMonth } from "@parley/service-kit";
 import { toDecimal } from "../domain/cost.ts";
 import { parseModelName } from "../domain/model-name.ts";
 import { pieces } from "../domain/pieces.ts";
@@ -51,6 +51,7 @@ export async function* handleGenerate(
   const { workspaceId, turnId, model: asked } = request;
   if (!isWorkspaceId(workspaceId)) throw invalid("workspace_id is not that of a workspace");
   if (!isUuid(turnId)) throw invalid("turn_id is not a UUID");
+  const month = parseMonth(request.month) ?? null;
   const prompt = readPrompt(request.prompt);
   const record = beginCall({ workspaceId, turnId, asked, startedAtMs: deps.now() });
   const startedAt = new Date(deps.wallClock());
@@ -84,11 +85,11 @@ export async function* handleGenerate(
     const provider = record.provider || "none";
     deps.tokens.inc({ provider, direction: "in" }, metering.tokensIn);
     deps.tokens.inc({ provider, direction: "out" }, metering.tokensOut);
-    deps.ledger.add(toRow(record, metering, deps.newId(), startedAt));
+    deps.ledger.add({ ...toRow(record, metering, deps.newId(), startedAt), month });
   }
 }
 
-function toRow(record: CallRecord, metering: Metering, callId: string, createdAt: Date): CallRow {
+function toRow(record: CallRecord, metering: Metering, callId: string, createdAt: Date): Omit<CallRow, "month"> {
   const { startedAtMs, firstTokenAtMs, endedAtMs = startedAtMs } = record;
   return {
     workspaceId: record.workspaceId,

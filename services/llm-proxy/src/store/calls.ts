@@ -40,6 +40,8 @@ export type CallRow = {
   toolsMs: number;
   /** Every try, in order. */
   tries: readonly TryRow[];
+  /** The UTC month its turn was reserved in, "YYYY-MM"; null when it belongs to no hold. */
+  month: string | null;
   createdAt: Date;
 };
 
@@ -65,6 +67,7 @@ const COLUMNS = [
   ["toolCalls", "tool_calls", "integer"],
   ["toolsMs", "tools_ms", "integer"],
   ["tries", "tries", "jsonb"],
+  ["month", "month", "text"],
   ["createdAt", "created_at", "timestamptz"],
 ] as const satisfies readonly (readonly [keyof CallRow, string, string])[];
 
@@ -113,7 +116,7 @@ const LIST_MONTH = `
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** A workspace's calls of a UTC month ("YYYY-MM"), the newest first, those before a place or all; at most `limit`. */
+/** A workspace's calls that began in a UTC month ("YYYY-MM"), the newest first, those before a place or all; at most `limit`. */
 export async function listCallsOfMonth(
   database: Queryable,
   workspaceId: string,

@@ -15,11 +15,12 @@ export type CallSum = {
   estimatedCalls: number;
 };
 
+// A call is of the month its turn was reserved in, as the quota's books have it; without one of the month it began in.
 const SUM = `
   ${EVERY_WORKSPACE}
   SELECT sums.* FROM (
-    SELECT id FROM workspaces WHERE $2 = ''
-    UNION ALL SELECT $2 WHERE $2 <> ''
+    SELECT id FROM workspaces WHERE $2::text[] IS NULL
+    UNION ALL SELECT unnest($2::text[])
   ) workspace
   CROSS JOIN LATERAL (
     SELECT workspace.id AS "workspaceId", count(*) AS calls,
@@ -27,13 +28,18 @@ const SUM = `
            coalesce(sum(cost), 0)::text AS cost, count(*) FILTER (WHERE estimated) AS "estimatedCalls",
            count(*) FILTER (WHERE cost IS NULL AND tokens_in + tokens_out > 0) AS "unpricedCalls"
     FROM llm.calls
-    WHERE workspace_id = workspace.id AND created_at >= ${monthStart("$1")} AND created_at < ${monthEnd("$1")}
+    WHERE workspace_id = workspace.id
+      AND (month = $1 OR (month IS NULL AND created_at >= ${monthStart("$1")} AND created_at < ${monthEnd("$1")}))
   ) sums
   WHERE sums.calls > 0
   ORDER BY sums."workspaceId"`;
 
-/** The sums of a UTC month ("YYYY-MM"), of one workspace or, for an empty id, of each that made a call. */
-export async function sumCalls(database: Queryable, month: string, workspaceId: string): Promise<CallSum[]> {
-  const { rows } = await database.query<CallSum>(SUM, [month, workspaceId]);
+/** The sums of a UTC month ("YYYY-MM"), of the workspaces given or of each, as far as they made a call. */
+export async function sumCalls(
+  database: Queryable,
+  month: string,
+  workspaceIds: readonly string[] | undefined,
+): Promise<CallSum[]> {
+  const { rows } = await database.query<CallSum>(SUM, [month, workspaceIds ?? null]);
   return rows;
 }

@@ -4,6 +4,7 @@ import { type Database, invalid, isWorkspaceId, ServiceError } from "@parley/ser
 import { handleGetUsage } from "../rpc/get-usage.ts";
 import { requireWorkspace, toMessage } from "../rpc/get-workspace.ts";
 import { insertWorkspace, listPlans, listWorkspaces, updatePlan, updateRetention } from "../store/workspaces.ts";
+import { usageAdmin } from "./usage.ts";
 
 const MAX_NAME_CHARACTERS = 200;
 const MAX_RETENTION_DAYS = 3_650;
@@ -15,6 +16,7 @@ export function workspaceAdmin(database: Database, newId: () => string): Service
     if (!plans.includes(plan)) throw invalid(`plan must be one of ${plans.join(", ")}`);
   };
   return {
+    ...usageAdmin(database),
     async createWorkspace(request) {
       const name = request.name.trim();
       if (name === "" || name.length > MAX_NAME_CHARACTERS)

@@ -4,7 +4,8 @@ export type Usage = { plan: string; cap: number; used: number; held: number; mon
 
 export type WorkspaceMonth = { workspaceId: string; used: number; held: number; ledger: number; ledgerDigest: bigint };
 
-const CURRENT_MONTH = "date_trunc('month', now() AT TIME ZONE 'UTC')::date";
+/** SQL for the first day of the current UTC month by the database's clock. */
+export const CURRENT_MONTH = "date_trunc('month', now() AT TIME ZONE 'UTC')::date";
 
 const READ_USAGE = `
   WITH asked AS (SELECT coalesce(to_date($2, 'YYYY-MM'), ${CURRENT_MONTH}) AS month)

@@ -516,6 +516,13 @@ export declare type SumCallsRequest = Message<"parley.llm.v1.SumCallsRequest"> &
    * @generated from field: string workspace_id = 2;
    */
   workspaceId: string;
+
+  /**
+   * Several workspaces, at most 1,000, when workspace_id is empty.
+   *
+   * @generated from field: repeated string workspace_ids = 3;
+   */
+  workspaceIds: string[];
 };
 
 /**
@@ -658,7 +665,7 @@ export declare const CallLedgerAdminService: GenService<{
     output: typeof ListCallsResponseSchema;
   },
   /**
-   * ListCallsOfMonth lists the calls of one workspace and month, the newest first, a page at a time.
+   * ListCallsOfMonth lists the calls of one workspace that began in a month, the newest first, a page at a time.
    *
    * @generated from rpc parley.llm.v1.CallLedgerAdminService.ListCallsOfMonth
    */
@@ -668,7 +675,8 @@ export declare const CallLedgerAdminService: GenService<{
     output: typeof ListCallsOfMonthResponseSchema;
   },
   /**
-   * SumCalls adds up one month's calls, of one workspace or of each.
+   * SumCalls adds up one month's calls, of one workspace, of several or of each. A call is of the month its turn
+   * was reserved in.
    *
    * @generated from rpc parley.llm.v1.CallLedgerAdminService.SumCalls
    */

@@ -45,6 +45,13 @@ export declare type GenerateRequest = Message<"parley.llm.v1.GenerateRequest"> &
    * @generated from field: bytes prompt = 4;
    */
   prompt: Uint8Array;
+
+  /**
+   * The UTC month the turn was reserved in, "YYYY-MM", for the call ledger; empty where nothing was reserved.
+   *
+   * @generated from field: string month = 5;
+   */
+  month: string;
 };
 
 /**

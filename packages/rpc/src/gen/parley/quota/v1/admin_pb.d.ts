@@ -241,6 +241,169 @@ export declare type ShowUsageResponse = Message<"parley.quota.v1.ShowUsageRespon
 export declare const ShowUsageResponseSchema: GenMessage<ShowUsageResponse>;
 
 /**
+ * WorkspaceUsage is one workspace and what it used of a month.
+ *
+ * @generated from message parley.quota.v1.WorkspaceUsage
+ */
+export declare type WorkspaceUsage = Message<"parley.quota.v1.WorkspaceUsage"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * Its display name.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Its plan, as it is now.
+   *
+   * @generated from field: string plan = 3;
+   */
+  plan: string;
+
+  /**
+   * The plan's messages a month.
+   *
+   * @generated from field: int32 cap = 4;
+   */
+  cap: number;
+
+  /**
+   * Messages counted.
+   *
+   * @generated from field: int32 used = 5;
+   */
+  used: number;
+
+  /**
+   * Messages held by turns that are still open.
+   *
+   * @generated from field: int32 held = 6;
+   */
+  held: number;
+};
+
+/**
+ * Describes the message parley.quota.v1.WorkspaceUsage.
+ * Use `create(WorkspaceUsageSchema)` to create a new message.
+ */
+export declare const WorkspaceUsageSchema: GenMessage<WorkspaceUsage>;
+
+/**
+ * ListUsageRequest names a month and a page.
+ *
+ * @generated from message parley.quota.v1.ListUsageRequest
+ */
+export declare type ListUsageRequest = Message<"parley.quota.v1.ListUsageRequest"> & {
+  /**
+   * The UTC month, "YYYY-MM"; empty for the current one by the database's clock.
+   *
+   * @generated from field: string month = 1;
+   */
+  month: string;
+
+  /**
+   * Workspaces on a page, at most 1,000; 500 when it is 0.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the page before; empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.ListUsageRequest.
+ * Use `create(ListUsageRequestSchema)` to create a new message.
+ */
+export declare const ListUsageRequestSchema: GenMessage<ListUsageRequest>;
+
+/**
+ * ListUsageResponse is a page of workspaces.
+ *
+ * @generated from message parley.quota.v1.ListUsageResponse
+ */
+export declare type ListUsageResponse = Message<"parley.quota.v1.ListUsageResponse"> & {
+  /**
+   * The workspaces, by id; those that used nothing among them.
+   *
+   * @generated from field: repeated parley.quota.v1.WorkspaceUsage workspaces = 1;
+   */
+  workspaces: WorkspaceUsage[];
+
+  /**
+   * The UTC month, "YYYY-MM".
+   *
+   * @generated from field: string month = 2;
+   */
+  month: string;
+
+  /**
+   * Asks for the next page; empty on the last.
+   *
+   * @generated from field: string next_page_token = 3;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.ListUsageResponse.
+ * Use `create(ListUsageResponseSchema)` to create a new message.
+ */
+export declare const ListUsageResponseSchema: GenMessage<ListUsageResponse>;
+
+/**
+ * ListNearestCapRequest says how many.
+ *
+ * @generated from message parley.quota.v1.ListNearestCapRequest
+ */
+export declare type ListNearestCapRequest = Message<"parley.quota.v1.ListNearestCapRequest"> & {
+  /**
+   * Workspaces, at most 100; 10 when it is 0.
+   *
+   * @generated from field: int32 limit = 1;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message parley.quota.v1.ListNearestCapRequest.
+ * Use `create(ListNearestCapRequestSchema)` to create a new message.
+ */
+export declare const ListNearestCapRequestSchema: GenMessage<ListNearestCapRequest>;
+
+/**
+ * ListNearestCapResponse lists workspaces.
+ *
+ * @generated from message parley.quota.v1.ListNearestCapResponse
+ */
+export declare type ListNearestCapResponse = Message<"parley.quota.v1.ListNearestCapResponse"> & {
+  /**
+   * Of those that used or hold anything this month; one whose cap is 0 is not listed.
+   *
+   * @generated from field: repeated parley.quota.v1.WorkspaceUsage workspaces = 1;
+   */
+  workspaces: WorkspaceUsage[];
+};
+
+/**
+ * Describes the message parley.quota.v1.ListNearestCapResponse.
+ * Use `create(ListNearestCapResponseSchema)` to create a new message.
+ */
+export declare const ListNearestCapResponseSchema: GenMessage<ListNearestCapResponse>;
+
+/**
  * WorkspaceAdminService manages workspaces, their plans and what they used. Served on the ops port only.
  *
  * @generated from service parley.quota.v1.WorkspaceAdminService
@@ -295,6 +458,26 @@ export declare const WorkspaceAdminService: GenService<{
     methodKind: "unary";
     input: typeof ShowUsageRequestSchema;
     output: typeof ShowUsageResponseSchema;
+  },
+  /**
+   * ListUsage lists every workspace with its usage of one month, by id, a page at a time.
+   *
+   * @generated from rpc parley.quota.v1.WorkspaceAdminService.ListUsage
+   */
+  listUsage: {
+    methodKind: "unary";
+    input: typeof ListUsageRequestSchema;
+    output: typeof ListUsageResponseSchema;
+  },
+  /**
+   * ListNearestCap lists the workspaces that have used the largest shares of their caps this month, the largest first.
+   *
+   * @generated from rpc parley.quota.v1.WorkspaceAdminService.ListNearestCap
+   */
+  listNearestCap: {
+    methodKind: "unary";
+    input: typeof ListNearestCapRequestSchema;
+    output: typeof ListNearestCapResponseSchema;
   },
 }>;
 

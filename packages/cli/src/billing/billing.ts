@@ -1,0 +1,79 @@
+import type { CallSum } from "@parley/rpc/llm";
+import { CallLedgerAdminService } from "@parley/rpc/llm";
+import type { WorkspaceUsage } from "@parley/rpc/quota";
+import { WorkspaceAdminService } from "@parley/rpc/quota";
+import type { Admin } from "../admin/call.ts";
+import { type Decimal, decimalText, parseDecimal } from "./decimal.ts";
+
+/** One workspace's month. Tokens and cost are those of every call made for it, those of failed and abandoned turns too. */
+export type Bill = {
+  id: string;
+  name: string;
+  plan: string;
+  cap: number;
+  used: number;
+  held: number;
+  calls: number;
+  tokens_in: number;
+  tokens_out: number;
+  /** A decimal in the currency of the price table. */
+  cost: string;
+  /** Calls that used tokens and had no price: `cost` leaves them out. */
+  unpriced_calls: number;
+  /** Calls whose tokens Parley counted for want of the provider's own count. */
+  estimated_calls: number;
+};
+
+export type Billing = { month: string; workspaces: Bill[]; totals: Omit<Bill, "id" | "name" | "plan" | "cap"> };
+
+/** Workspaces asked about at once. */
+const PAGE = 500;
+
+/** The bills of every workspace, by id, for a UTC month; the current one of the quota's database when it is empty. */
+export async function bill(admin: Admin, month: string, progress: (count: number) => void): Promise<Billing> {
+  const workspaces: Bill[] = [];
+  let shown = month;
+  for (let pageToken = ""; ; ) {
+    const page = await admin(WorkspaceAdminService, (quota) =>
+      quota.listUsage({ month: shown, pageSize: PAGE, pageToken }),
+    );
+    // What is the current month stays it, however long the run takes.
+    shown = page.month;
+    workspaces.push(...(await withCalls(admin, shown, page.workspaces)));
+    pageToken = page.nextPageToken;
+    if (pageToken === "") break;
+    progress(workspaces.length);
+  }
+  return { month: shown, workspaces, totals: totalsOf(workspaces) };
+}
+
+async function withCalls(admin: Admin, month: string, usages: readonly WorkspaceUsage[]): Promise<Bill[]> {
+  if (usages.length === 0) return [];
+  const workspaceIds = usages.map(({ workspaceId }) => workspaceId);
+  const { sums } = await admin(CallLedgerAdminService, (calls) => calls.sumCalls({ month, workspaceIds }));
+  const sumOf = new Map(sums.map((sum) => [sum.workspaceId, sum]));
+  return usages.map((usage) => billOf(usage, sumOf.get(usage.workspaceId)));
+}
+
+function billOf({ workspaceId, name, plan, cap, used, held }: WorkspaceUsage, sum: CallSum | undefined): Bill {
+  return {
+    ...{ id: workspaceId, name, plan, cap, used, held },
+    calls: Number(sum?.calls ?? 0),
+    tokens_in: Number(sum?.tokensIn ?? 0),
+    tokens_out: Number(sum?.tokensOut ?? 0),
+    cost: decimalText(parseDecimal(sum?.cost ?? "0")),
+    unpriced_calls: Number(sum?.unpricedCalls ?? 0),
+    estimated_calls: Number(sum?.estimatedCalls ?? 0),
+  };
+}
+
+function totalsOf(bills: readonly Bill[]): Billing["totals"] {
+  const sum = (field: Exclude<keyof Billing["totals"], "cost">) =>
+    bills.reduce((total, each) => total + each[field], 0);
+  return {
+    ...{ used: sum("used"), held: sum("held"), calls: sum("calls") },
+    ...{ tokens_in: sum("tokens_in"), tokens_out: sum("tokens_out") },
+    cost: decimalText(bills.reduce<Decimal>((total, { cost }) => total + parseDecimal(cost), 0n)),
+    ...{ unpriced_calls: sum("unpriced_calls"), estimated_calls: sum("estimated_calls") },
+  };
+}

@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import type { Bill, Billing } from "./billing.ts";
+import { report } from "./report.ts";
+
+const NOTHING = { held: 0, calls: 0, tokens_in: 0, tokens_out: 0, cost: "0", unpriced_calls: 0, estimated_calls: 0 };
+const workspace = (id: string, name: string): Bill => ({ id, name, plan: "pro", cap: 5_000, used: 0, ...NOTHING });
+
+const billing = (...workspaces: Bill[]): Billing => ({
+  month: "2026-10",
+  workspaces,
+  totals: { used: 0, ...NOTHING },
+});
+
+const HEADER = "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls\r\n";
+
+test("CSV is RFC 4180's: CRLF, and quotes where a name needs them", () => {
+  const names = ['Müller, "Söhne" & Co', "two\nlines", "a\rreturn", "plain"];
+  const { text } = report(billing(...names.map((name, index) => workspace(`w${index}`, name))), "csv");
+  expect(text).toBe(
+    `${HEADER}2026-10,w0,"Müller, ""Söhne"" & Co",pro,5000,0,0,0,0,0,0,0,0\r\n` +
+      '2026-10,w1,"two\nlines",pro,5000,0,0,0,0,0,0,0,0\r\n' +
+      '2026-10,w2,"a\rreturn",pro,5000,0,0,0,0,0,0,0,0\r\n' +
+      "2026-10,w3,plain,pro,5000,0,0,0,0,0,0,0,0\r\n",
+  );
+});
+
+test.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", '=HYPERLINK("https://x.example","y")'])(
+  "a name that a spreadsheet would run is text: %j",
+  (name) => {
+    const { text } = report(billing(workspace("w", name)), "csv");
+    const [, cell = ""] = /^2026-10,w,(.*),pro,/m.exec(text) ?? [];
+    expect(cell.replace(/^"/, "")).toMatch(/^'/);
+  },
+);
+
+test("no workspace is a header alone in CSV, and a word in the table", () => {
+  expect(report(billing(), "csv").text).toBe(HEADER);
+  expect(report(billing(), "table").text).toMatch(/^No workspaces yet\.\n/);
+});
+
+test("the table adds up, and says what is not final and what has no price", () => {
+  const totals = { used: 3, ...NOTHING, held: 1, unpriced_calls: 2, estimated_calls: 1, cost: "1234.5" };
+  const { text } = report({ ...billing(workspace("w", "Acme")), totals }, "table");
+  expect(text).toMatch(/^total .* 1,234\.50$/m);
+  expect(text).toMatch(/1 turns are still open/);
+  expect(text).toMatch(/2 calls had no price/);
+  expect(text).toMatch(/1 calls came without/);
+});

@@ -1,0 +1,179 @@
+import type { Series } from "./exposition.ts";
+import { type Buckets, quantile } from "./quantile.ts";
+import type { Sample, Service } from "./scrape.ts";
+
+/** How far back rates and quantiles look. */
+const RATE_WINDOW_MS = 10_000;
+const QUANTILE_WINDOW_MS = 60_000;
+
+export type WorkspaceShare = { id: string; name: string; plan: string; used: number; held: number; cap: number };
+
+/** What `parley top` shows. Null where it could not be had. */
+export type Picture = {
+  replicas: { service: Service; url: string; up: boolean }[];
+  streams_open: number | null;
+  tokens_per_second: number | null;
+  turns_per_second: number | null;
+  first_token: { p50_ms: number | null; p99_ms: number | null; window_seconds: number | null };
+  /** Refusals by code, a minute of them; the most frequent first. */
+  refusals: { reason: string; per_minute: number; total: number }[];
+  quota: WorkspaceShare[] | null;
+  breakers: { provider: string; state: "closed" | "half_open" | "open" }[];
+  outbox: { depth: number | null; oldest_seconds: number | null };
+  rate_limiter_alone: boolean;
+  /** What else keeps it from being whole, in words. */
+  problems: string[];
+};
+
+/** What the samples, oldest first, and the quota's answer add up to. */
+export function picture(samples: readonly Sample[], quota: WorkspaceShare[] | null): Picture {
+  const latest = samples.at(-1);
+  if (latest === undefined) throw new Error("no sample");
+  const rateSince = oldestWithin(samples, RATE_WINDOW_MS);
+  const quantileSince = oldestWithin(samples, QUANTILE_WINDOW_MS);
+  const up = (service: Service) => latest.replicas.some((each) => each.service === service && each.series);
+  const perSecond = (service: Service, name: string, labels?: Labels) =>
+    up(service) ? rate(rateSince, latest, name, labels) : null;
+  return {
+    replicas: latest.replicas.map(({ service, url, series }) => ({ service, url, up: series !== undefined })),
+    streams_open: up("edge") ? total(latest, "parley_streams_open") : null,
+    tokens_per_second: perSecond("llm-proxy", "parley_llm_tokens_total", { direction: "out" }),
+    turns_per_second: perSecond("edge", "parley_turns_total"),
+    first_token: firstToken(quantileSince, latest),
+    refusals: refusals(quantileSince, latest),
+    quota,
+    breakers: breakers(latest),
+    outbox: {
+      depth: largest(latest, "parley_outbox_depth"),
+      oldest_seconds: largest(latest, "parley_outbox_oldest_seconds"),
+    },
+    rate_limiter_alone: (largest(latest, "parley_rate_limiter_on_fallback") ?? 0) > 0,
+    problems: [],
+  };
+}
+
+type Labels = Series["labels"];
+
+/** The samples that a picture still looks at. */
+export function recent(samples: readonly Sample[]): Sample[] {
+  const now = samples.at(-1)?.atMs ?? 0;
+  // One beyond the window, so that it is spanned whole.
+  const first = samples.findIndex(({ atMs }) => now - atMs <= QUANTILE_WINDOW_MS);
+  return samples.slice(Math.max(0, first - 1));
+}
+
+function oldestWithin(samples: readonly Sample[], windowMs: number): Sample | undefined {
+  const now = samples.at(-1)?.atMs ?? 0;
+  return samples.slice(0, -1).find(({ atMs }) => now - atMs <= windowMs + 500);
+}
+
+type Point = { replica: string; labels: Labels; value: number };
+
+function points({ replicas }: Sample, name: string, labels: Labels = {}): Point[] {
+  return replicas.flatMap(({ service, url, series = [] }) =>
+    series
+      .filter(
+        (each) => each.name === name && Object.entries(labels).every(([key, value]) => each.labels[key] === value),
+      )
+      .map((each) => ({ replica: `${service} ${url}`, labels: each.labels, value: each.value })),
+  );
+}
+
+function total(sample: Sample, name: string, labels?: Labels): number {
+  return points(sample, name, labels).reduce((sum, { value }) => sum + value, 0);
+}
+
+/** Of what every replica measures of the one database. */
+function largest(sample: Sample, name: string): number | null {
+  const values = points(sample, name).flatMap(({ value }) => (Number.isNaN(value) ? [] : [value]));
+  return values.length === 0 ? null : Math.max(...values);
+}
+
+/**
+ * How much each series of a counter grew, replica by replica. One that was started anew counts from zero; of one that was not seen
+ * before nothing is known yet.
+ */
+function growth(since: Sample | undefined, latest: Sample, name: string, labels?: Labels): Point[] {
+  const before = new Map(since && points(since, name, labels).map((point) => [keyOf(point), point.value]));
+  const seen = new Set(since?.replicas.flatMap(({ service, url, series }) => (series ? [`${service} ${url}`] : [])));
+  return points(latest, name, labels).map((point) => {
+    const earlier = before.get(keyOf(point)) ?? (seen.has(point.replica) ? 0 : point.value);
+    return { ...point, value: point.value >= earlier ? point.value - earlier : point.value };
+  });
+}
+
+function keyOf({ replica, labels }: Point): string {
+  return JSON.stringify([replica, labels]);
+}
+
+function rate(since: Sample | undefined, latest: Sample, name: string, labels?: Labels): number | null {
+  if (since === undefined) return null;
+  const grown = growth(since, latest, name, labels).reduce((sum, { value }) => sum + value, 0);
+  return round(grown / ((latest.atMs - since.atMs) / 1_000), 1);
+}
+
+/** Over the window; when nothing was answered in it, over all that the processes remember. */
+function firstToken(since: Sample | undefined, latest: Sample): Picture["first_token"] {
+  const name = "parley_first_token_seconds_bucket";
+  const recently = buckets(since === undefined ? [] : growth(since, latest, name));
+  const isRecent = quantile(0.5, recently) !== undefined;
+  const chosen = isRecent ? recently : buckets(points(latest, name));
+  const ms = (share: number) => {
+    const seconds = quantile(share, chosen);
+    return seconds === undefined ? null : round(seconds * 1_000, 0);
+  };
+  const windowSeconds = isRecent && since ? Math.round((latest.atMs - since.atMs) / 1_000) : null;
+  return { p50_ms: ms(0.5), p99_ms: ms(0.99), window_seconds: windowSeconds };
+}
+
+function buckets(series: readonly Point[]): Buckets {
+  const sums = new Map<number, number>();
+  for (const { labels, value } of series) {
+    const bound = labels.le === "+Inf" ? Infinity : Number(labels.le);
+    sums.set(bound, (sums.get(bound) ?? 0) + value);
+  }
+  return sums;
+}
+
+/** What visitors were refused: by status before the stream, and by the quota or a pattern within it. */
+function refusals(since: Sample | undefined, latest: Sample): Picture["refusals"] {
+  const counters: [name: string, label: string, keep: (labels: Labels) => boolean][] = [
+    // Every refusal by its code is counted where the edge counts them all; else those of the streams' caps alone.
+    points(latest, "parley_requests_refused_total").length > 0
+      ? ["parley_requests_refused_total", "code", () => true]
+      : ["parley_streams_refused_total", "reason", () => true],
+    ["parley_turns_total", "finish", ({ finish = "" }) => finish === "quota_exceeded" || finish === "blocked"],
+  ];
+  const minutes = since === undefined ? 0 : (latest.atMs - since.atMs) / 60_000;
+  const byReason = new Map<string, { perMinute: number; total: number }>();
+  for (const [name, label, keep] of counters) {
+    const grown = growth(since, latest, name);
+    points(latest, name).forEach(({ labels, value }, index) => {
+      if (!keep(labels)) return;
+      const reason = labels[label] ?? "";
+      const { perMinute = 0, total: sum = 0 } = byReason.get(reason) ?? {};
+      const more = minutes === 0 ? 0 : (grown[index]?.value ?? 0) / minutes;
+      byReason.set(reason, { perMinute: perMinute + more, total: sum + value });
+    });
+  }
+  return [...byReason]
+    .filter(([, { total: sum }]) => sum > 0)
+    .map(([reason, { perMinute, total: sum }]) => ({ reason, per_minute: round(perMinute, 1), total: sum }))
+    .toSorted((a, b) => b.per_minute - a.per_minute || b.total - a.total);
+}
+
+const STATES = ["closed", "half_open", "open"] as const;
+
+/** Each provider's breaker as its worst replica has it. */
+function breakers(sample: Sample): Picture["breakers"] {
+  const worst = new Map<string, number>();
+  for (const { labels, value } of points(sample, "parley_llm_breaker_state")) {
+    const provider = labels.provider ?? "";
+    worst.set(provider, Math.max(worst.get(provider) ?? 0, value));
+  }
+  return [...worst].map(([provider, value]) => ({ provider, state: STATES[value] ?? "closed" }));
+}
+
+function round(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
+}

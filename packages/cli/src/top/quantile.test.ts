@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { quantile } from "./quantile.ts";
+
+const buckets = new Map([
+  [0.1, 50],
+  [0.5, 90],
+  [1, 100],
+  [Infinity, 100],
+]);
+
+test("a quantile lies within its bucket, where it would if the bucket were even", () => {
+  expect(quantile(0.5, buckets)).toBeCloseTo(0.1);
+  expect(quantile(0.7, buckets)).toBeCloseTo(0.3);
+  expect(quantile(0.99, buckets)).toBeCloseTo(0.95);
+});
+
+test("nothing observed has none, and beyond the last bound nothing is known", () => {
+  expect(quantile(0.5, new Map([[Infinity, 0]]))).toBeUndefined();
+  expect(quantile(0.5, new Map())).toBeUndefined();
+  expect(
+    quantile(
+      0.9,
+      new Map([
+        [1, 1],
+        [Infinity, 10],
+      ]),
+    ),
+  ).toBe(1);
+});

@@ -1,0 +1,87 @@
+import { lookup } from "node:dns/promises";
+import { request } from "node:http";
+import { request as requestTls } from "node:https";
+import { isIP } from "node:net";
+import { text } from "node:stream/consumers";
+import { parseExposition, type Series } from "./exposition.ts";
+
+export const SERVICES = ["edge", "conversation", "quota", "llm-proxy"] as const;
+
+export type Service = (typeof SERVICES)[number];
+
+/** One replica as it was just now; without series when it did not answer. */
+export type Replica = { service: Service; url: string; series: Series[] | undefined };
+
+export type Sample = {
+  /** A monotonic clock's milliseconds. */
+  atMs: number;
+  replicas: Replica[];
+};
+
+const TIMEOUT_MS = 2_000;
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Reads `/metrics` of every replica. A name with several addresses, such as that of a headless Service, has a replica at each.
+ * One that does not answer is away and fails nothing.
+ */
+export async function scrape(urls: Readonly<Record<Service, readonly string[]>>): Promise<Sample> {
+  const places = await Promise.all(
+    SERVICES.flatMap((service) => urls[service].map((url) => addressesOf(url).then((all) => ({ service, url, all })))),
+  );
+  const replicas = await Promise.all(
+    places.flatMap(({ service, url, all }) =>
+      all.map(async (address): Promise<Replica> => {
+        const shown = all.length > 1 ? `${url} (${address})` : url;
+        return { service, url: shown, series: await read(url, address) };
+      }),
+    ),
+  );
+  return { atMs: performance.now(), replicas };
+}
+
+async function addressesOf(url: string): Promise<string[]> {
+  const { hostname } = new URL(url);
+  // This machine is one replica, however many addresses it calls its own.
+  if (hostname === "localhost" || isIP(hostname.replace(/^\[|\]$/g, ""))) return [hostname];
+  try {
+    const found = await lookup(hostname, { all: true });
+    return [...new Set(found.map(({ address }) => address))];
+  } catch {
+    return [hostname];
+  }
+}
+
+async function read(base: string, address: string): Promise<Series[] | undefined> {
+  try {
+    return parseExposition(await get(new URL("/metrics", base), address));
+  } catch {
+    return undefined;
+  }
+}
+
+/** GET at one address of a host. fetch would choose the address itself. */
+function get(url: URL, address: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = {
+      host: address.replace(/^\[|\]$/g, ""),
+      headers: { host: url.host },
+      servername: url.hostname,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      agent: false as const,
+    };
+    const call = (url.protocol === "https:" ? requestTls : request)(url, options, (response) => {
+      let bytes = 0;
+      response.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > MAX_PAGE_BYTES) response.destroy(new Error("too long a page"));
+      });
+      if (response.statusCode !== 200) {
+        response.resume();
+        reject(new Error(`status ${response.statusCode}`));
+      } else text(response).then(resolve, reject);
+    });
+    call.once("error", reject);
+    call.end();
+  });
+}

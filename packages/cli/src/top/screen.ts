@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ReadStream, WriteStream } from "node:tty";
+
+const ALTERNATE_ON = "\u001b[?1049h\u001b[?25l";
+const ALTERNATE_OFF = "\u001b[?25h\u001b[?1049l";
+// Terminals that know it show what stands between at once; the others pass it over.
+const BEGIN = "\u001b[?2026h\u001b[H";
+const END = "\u001b[J\u001b[?2026l";
+const END_OF_LINE = "\u001b[K";
+const CTRL_C = "\u0003";
+const CTRL_D = "\u0004";
+
+export type Screen = {
+  size(): { width: number; height: number };
+  /** Replaces what is shown, line over line, without clearing it first: nothing flickers. */
+  show(lines: readonly string[]): void;
+  /** Aborted when the person at the keyboard wants it to end, or the terminal is gone. */
+  ended: AbortSignal;
+  onResize(draw: () => void): void;
+  /** Gives the terminal back as it was. */
+  close(): void;
+};
+
+/** Takes a terminal over until `close`. */
+export function openScreen(stdout: WriteStream, stdin: ReadStream | undefined): Screen {
+  const end = new AbortController();
+  const stop = () => end.abort();
+  const onKey = (keys: Buffer) => {
+    if (/[qQ]/.test(String(keys)) || keys.includes(CTRL_C) || keys.includes(CTRL_D)) stop();
+  };
+  const isKeyboard = stdin?.isTTY === true;
+  if (isKeyboard) stdin.setRawMode(true).resume().on("data", onKey);
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.once(signal, stop);
+  stdout.once("error", stop);
+  stdout.write(ALTERNATE_ON);
+  let resized: (() => void) | undefined;
+  return {
+    size: () => ({ width: stdout.columns || 80, height: stdout.rows || 24 }),
+    show(lines) {
+      stdout.write(`${BEGIN}${lines.map((line) => line + END_OF_LINE).join("\r\n")}${END}`);
+    },
+    ended: end.signal,
+    onResize(redraw) {
+      resized = redraw;
+      stdout.on("resize", redraw);
+    },
+    close() {
+      if (resized) stdout.off("resize", resized);
+      for (const signal of signals) process.off(signal, stop);
+      if (isKeyboard) stdin.off("data", onKey).setRawMode(false).pause();
+      stdout.write(ALTERNATE_OFF);
+    },
+  };
+}
+
+/** Waits, or less when it is to end. */
+export async function pause(ms: number, ended?: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, ended && { signal: ended });
+  } catch (error) {
+    if (!ended?.aborted) throw error;
+  }
+}

@@ -1,0 +1,49 @@
+import type { FastifyInstance } from "fastify";
+import type { KeyResolver } from "../auth/keys.ts";
+import { streamPacedEvents } from "../doctor/paced-events.ts";
+import { seenOf } from "../doctor/seen.ts";
+import { parseDoctorRequest } from "../domain/doctor-request.ts";
+import { HttpError } from "../domain/http-error.ts";
+import { addressBucket } from "../limits/client-address.ts";
+import { enforce } from "../limits/enforce.ts";
+import { POLICIES, type RateLimiter } from "../limits/rate-limiter.ts";
+import { endpoint } from "../plugins/methods.ts";
+import type { Streams } from "./streams.ts";
+
+export type DoctorDeps = {
+  limiter: RateLimiter;
+  resolveKey: KeyResolver;
+  streams: Streams;
+  monotonicMs: () => number;
+};
+
+/** POST /api/doctor/: paced events without a model and without quota, and the request as it arrived, for `parley doctor`. */
+export function doctorRoute(app: FastifyInstance, deps: DoctorDeps): void {
+  endpoint(app, {
+    method: "POST",
+    url: "/api/doctor/",
+    config: { cors: true },
+    handler: async (request, reply) => {
+      const { publicKey, silenceMs } = parseDoctorRequest(request.body as Buffer | undefined);
+      const bucket = addressBucket(request.ip);
+      await enforce(deps.limiter, POLICIES.chat, bucket, reply);
+      const { allowsOrigin } = await deps.resolveKey(publicKey, bucket);
+      if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
+      const { shutdown } = deps.streams;
+      const stream = deps.streams.open(reply.raw, bucket);
+      reply.hijack();
+      try {
+        await streamPacedEvents(reply.raw, {
+          seen: seenOf(request),
+          silenceMs,
+          headers: reply.getHeaders(),
+          signal: AbortSignal.any([stream.gone, shutdown]),
+          monotonicMs: deps.monotonicMs,
+        });
+      } finally {
+        stream.close();
+      }
+      return reply;
+    },
+  });
+}

@@ -1,0 +1,108 @@
+import { readSse, type SseEvent } from "@parley/testing";
+import { beforeAll, expect, test } from "vitest";
+import { readChat } from "../../support/chat.ts";
+import { createTenant, type Tenant } from "../../support/system.ts";
+import { type Api, type Call, freshAddress } from "../support/api.ts";
+import { type Contract, errorOf, refusal, UNKNOWN_KEY, usedMessages } from "../support/contract.ts";
+
+type Meta = { client: Record<string, unknown>; http_version: string; forwarded_headers: string[]; server_time: string };
+
+export function doctorSuite(shared: () => Contract): void {
+  let contract: Contract;
+  let api: Api;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    contract = shared();
+    ({ api } = contract);
+    tenant = await createTenant(contract.admin);
+  });
+
+  const call = (fields: object, more: Partial<Call> = {}): Call => ({
+    method: "POST",
+    path: "/api/doctor/",
+    body: { public_key: tenant.publicKey, ...fields },
+    ...more,
+    headers: { origin: tenant.origin, ...more.headers },
+  });
+
+  async function eventsOf(request: Call): Promise<SseEvent[]> {
+    const events: SseEvent[] = [];
+    for await (const item of readSse(await api.send(request))) {
+      if (!("event" in item)) throw new Error(`a comment: ${item.comment}`);
+      events.push(item);
+    }
+    return events;
+  }
+
+  const metaOf = async (request: Call) => (await eventsOf(request))[0]?.data as Meta;
+
+  test("paced events come one by one, no model is asked and nothing is counted [D32/1] [D32/4]", async () => {
+    contract.provider.reset();
+    const response = await api.send(call({}));
+    expect(response.headers.get("cache-control")).toBe("no-cache, no-transform");
+    expect(response.headers.get("x-accel-buffering")).toBe("no");
+    const events: SseEvent[] = [];
+    for await (const item of readSse(response)) if ("event" in item) events.push(item);
+    const ticks = events.slice(1, -1);
+    expect(events.map(({ event }) => event)).toEqual(["meta", ...Array.from({ length: 20 }, () => "tick"), "done"]);
+    expect(ticks.map(({ data }) => (data as { number: number }).number)).toEqual(ticks.map((_, index) => index + 1));
+    expect((ticks.at(-1)?.at ?? 0) - (ticks[0]?.at ?? 0)).toBeGreaterThan(1_500);
+    expect(events.at(-1)?.data).toEqual({ finish_reason: "stop", sent_ms: expect.any(Number) });
+    expect(contract.provider.requests).toEqual([]);
+    expect(await usedMessages(contract, tenant)).toBe(0);
+  });
+
+  test("an answer is as the description has it, and a silence is kept without a comment [D32/2]", async () => {
+    const [events, described] = await Promise.all([
+      eventsOf(call({ silence_ms: 1_500 })),
+      api.send(call({})).then(async (response) => ({ response, ...(await readChat(response)) })),
+    ]);
+    const [lastTick, done] = events.slice(-2);
+    expect((done?.at ?? 0) - (lastTick?.at ?? 0)).toBeGreaterThan(1_400);
+    const { response } = described;
+    const what = { method: "POST", path: "/api/doctor/", status: response.status, headers: response.headers };
+    api.note(api.description.check({ ...what, events: described.events }));
+  });
+
+  test("it tells the address that is counted, and by what it was told [D32/3]", async () => {
+    const address = freshAddress();
+    const headers = { "x-forwarded-for": `192.0.2.1, ${address}`, "x-forwarded-proto": "https", via: "1.1 proxy" };
+    const seen = await metaOf(call({}, { headers }));
+    expect(seen.client).toEqual({ address, counted_as: address, from: "x-forwarded-for" });
+    expect(seen.forwarded_headers).toEqual(["via", "x-forwarded-for", "x-forwarded-proto"]);
+    expect(seen.http_version).toBe("1.1");
+    expect(Math.abs(Date.parse(seen.server_time) - Date.now())).toBeLessThan(10_000);
+
+    const six = await metaOf(call({}, { address: "2001:db8:0:7::9" }));
+    expect(six.client).toMatchObject({ address: "2001:db8:0:7::9", counted_as: "2001:db8:0:7::/64" });
+  });
+
+  test("its refusals are chat's, and it is counted in chat's bucket [D32/5]", async () => {
+    const refusals: [Call, string][] = [
+      [call({}, { body: "{" }), errorOf(400, "invalid_json")],
+      [call({ public_key: " " }), errorOf(400, "invalid_message")],
+      [call({ silence_ms: 30_001 }), errorOf(400, "invalid_message")],
+      [call({ silence_ms: "1" }), errorOf(400, "invalid_message")],
+      [call({}, { body: "x".repeat(1_100_000) }), errorOf(413, "payload_too_large")],
+      [call({ public_key: UNKNOWN_KEY }), errorOf(401, "invalid_api_key")],
+      [call({}, { headers: { origin: "https://elsewhere.example" } }), errorOf(403, "origin_not_allowed")],
+      [call({}, { method: "PUT" }), errorOf(405, "method_not_allowed")],
+    ];
+    for (const [request, expected] of refusals) expect(refusal(await api.call(request))).toBe(expected);
+
+    const address = freshAddress();
+    const chats = Array.from({ length: 60 }, () => api.refusedChat(tenant, { public_key: UNKNOWN_KEY }, { address }));
+    await Promise.all(chats);
+    const limited = await api.call(call({}, { address }));
+    expect(refusal(limited)).toBe(errorOf(429, "rate_limited"));
+    expect(limited.headers.get("ratelimit-policy")).toBe('"chat";q=60;w=60');
+  });
+
+  test("a page may ask it of any origin, after a preflight [D32/5]", async () => {
+    const headers = { origin: "https://any.example", "access-control-request-method": "POST" };
+    const answer = await api.call({ method: "OPTIONS", path: "/api/doctor/", headers });
+    expect(answer.status).toBe(204);
+    expect(answer.headers.get("access-control-allow-origin")).toBe("https://any.example");
+  });
+}

@@ -1,0 +1,186 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describeWith, freePort } from "@parley/testing";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type CliResult, runCli } from "../support/cli.ts";
+import { root } from "../support/processes.ts";
+import { createTenant, type System, startSystem, type Tenant } from "../support/system.ts";
+import { type Certificates, makeCertificates } from "./certificates.ts";
+import { type Doors, type Fault, startDoors } from "./misconfigured.ts";
+
+type Finding = { check: string; result: string; message: string; mends: { proxy: string | null; mend: string }[] };
+type Report = { verdict: string; proxies: string[]; findings: Finding[] };
+
+const EARLIER = "-120000";
+
+describeWith("nginx", "parley doctor", () => {
+  let system: System;
+  let doors: Doors;
+  let tenant: Tenant;
+  let certificates: Certificates;
+  let directory: string;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "parley-doctor-"));
+    system = await startSystem({ env: { edge: { TRUSTED_PROXIES: "127.0.0.2" } } });
+    [tenant, certificates] = await Promise.all([createTenant(system.admin), makeCertificates(directory)]);
+    const skewed = { NODE_OPTIONS: `--import ${root}tests/support/skewed-clock.ts`, CLOCK_SKEW_MS: EARLIER };
+    const [gullible, late] = await Promise.all([
+      system.startEdge({ TRUSTED_PROXIES: "0.0.0.0/1,128.0.0.0/1" }),
+      system.startEdge(skewed),
+    ]);
+    const good = system.edges[0]?.port ?? 0;
+    doors = await startDoors({ good, gullible: gullible.port, late: late.port }, certificates);
+  });
+  afterAll(async () => {
+    await doors.stop();
+    await system.stop();
+    await rm(directory, { recursive: true });
+  });
+
+  function doctor(url: string, ...more: string[]): Promise<CliResult> {
+    const own = more.includes("--origin") ? [] : ["--origin", tenant.origin];
+    return runCli(["doctor", url, "--public-key", tenant.publicKey, ...own, ...more], {
+      NODE_EXTRA_CA_CERTS: certificates.authority,
+    });
+  }
+
+  async function report(url: string, ...more: string[]): Promise<Report & { code: number | null }> {
+    const { code, stdout, stderr } = await doctor(url, "--json", ...more);
+    if (stdout === "") throw new Error(`parley doctor exited ${code}: ${stderr}`);
+    return { code, ...(JSON.parse(stdout) as Report) };
+  }
+
+  const found = ({ findings }: Report, check: string) => findings.find((finding) => finding.check === check);
+  const notPassed = ({ findings }: Report) => findings.filter(({ result }) => result !== "pass");
+
+  test("finds nothing wrong with an nginx that is right, over HTTP/2 and TLS, a silence included", async () => {
+    // A machine that stalls makes events come together; it does not do so for ever.
+    await vi.waitFor(
+      async () => {
+        const healthy = await report(doors.url("healthyTls"), "--silence", "2");
+        expect(notPassed(healthy)).toEqual([]);
+        expect(healthy).toMatchObject({ code: 0, verdict: "pass", proxies: ["nginx"] });
+        expect(found(healthy, "http_version")?.message).toBe("HTTP/2");
+        expect(found(healthy, "idle_timeout")?.message).toContain("2 s");
+      },
+      { timeout: 45_000 },
+    );
+  });
+
+  describe.concurrent("names what is wrong", () => {
+    /** What is seeded, what is found, and what of the mend is exact. */
+    const faults: [Fault, check: string, result: string, message: RegExp, mend: RegExp, more?: string[]][] = [
+      [
+        "buffering",
+        "buffering",
+        "fail",
+        /20 of 20 events arrived in clumps/,
+        /proxy_buffering off;.*X-Accel-Buffering/,
+      ],
+      ["compressing", "compression", "fail", /compressed \(gzip\)/, /gzip off;/],
+      [
+        "impatient",
+        "idle_timeout",
+        "fail",
+        /cut off after [012]\.\d s of a silence of 4 s/,
+        /proxy_read_timeout 330s;/,
+        ["--silence", "4"],
+      ],
+      ["namingNobody", "client_address", "fail", /counted as 127\.0\.0\.2/, /127\.0\.0\.2.*trustedProxies/],
+      ["untrusted", "client_address", "fail", /127\.0\.0\.3.*told another address/, /127\.0\.0\.3.*trustedProxies/],
+      ["passingForgery", "forged_address", "fail", /can choose/, /\$remote_addr/],
+      ["trustingAll", "forged_address", "fail", /every address is trusted/, /trustedProxies/],
+      ["clockBehind", "clock", "fail", /1[12]\d s behind/, /NTP/],
+      ["ownCors", "cors", "fail", /Access-Control-Allow-Origin 2 times.*Vary: Origin is lost/, /no add_header/],
+      ["expired", "certificate", "fail", /^expired on/, /renew/],
+      ["soonExpired", "certificate", "warn", /[23] days from now/, /renewed/],
+      ["selfSigned", "certificate", "fail", /signed by itself/, /authority/],
+      [
+        "foreignName",
+        "certificate",
+        "fail",
+        /made for other\.example, not for 127\.0\.0\.1/,
+        /issued for 127\.0\.0\.1/,
+      ],
+      ["redirecting", "access", "fail", /redirected to https:\/\/elsewhere\.example\/api\/doctor\//, /that address/],
+      ["leadingNowhere", "access", "fail", /502 of the proxy/, /backend/],
+    ];
+
+    test.each(faults)("%s: %s %s", async (fault, check, result, message, mend, more = ["--quick"]) => {
+      const told = await report(doors.url(fault), ...more);
+      const finding = found(told, check);
+      expect(finding, JSON.stringify(told.findings)).toMatchObject({ result, message: expect.stringMatching(message) });
+      expect(finding?.mends.map((each) => each.mend).join("; ")).toMatch(mend);
+      expect(told.code).toBe(result === "fail" ? 1 : 0);
+      // Nothing else is broken, but that nobody is told apart where no address is told.
+      const others = told.findings.filter((each) => each.result === "fail" && each.check !== check);
+      const implied = { passingForgery: ["client_address"], redirecting: ["cors"], leadingNowhere: ["cors"] };
+      expect(others.map((each) => each.check)).toEqual(implied[fault as keyof typeof implied] ?? []);
+    });
+
+    test("an authority that this machine does not know", async () => {
+      const args = ["--public-key", tenant.publicKey, "--origin", tenant.origin, "--quick", "--json"];
+      const { code, stdout } = await runCli(["doctor", doors.url("healthyTls"), ...args], {});
+      expect(code).toBe(1);
+      expect(found(JSON.parse(stdout) as Report, "certificate")?.message).toMatch(/authority that this machine/);
+    });
+
+    test("an origin that the key does not allow, and a key that was never made", async () => {
+      const [origin, key] = await Promise.all([
+        report(doors.url("healthy"), "--quick", "--origin", "https://elsewhere.example"),
+        report(doors.url("healthy"), "--quick", "--public-key", `svc_pk_${"0".repeat(32)}`),
+      ]);
+      expect(found(origin, "access")).toMatchObject({
+        result: "fail",
+        message: "https://elsewhere.example is not one of the key's allowed domains",
+        mends: [{ mend: expect.stringContaining("--domain elsewhere.example") }],
+      });
+      expect(found(key, "access")?.message).toMatch(/revoked or was never made/);
+      expect([origin.code, key.code]).toEqual([1, 1]);
+    });
+
+    test("a port where nothing listens, a name without an address, and a port that speaks no TLS", async () => {
+      const [refused, nameless, plain] = await Promise.all([
+        report(`http://127.0.0.1:${await freePort()}`),
+        report("https://parley.invalid"),
+        report(doors.url("healthy").replace("http:", "https:")),
+      ]);
+      expect(refused.findings).toMatchObject([{ check: "connection", result: "fail" }]);
+      expect(refused.findings[0]?.message).toMatch(/refuses connections/);
+      expect(nameless.findings).toMatchObject([{ check: "dns", result: "fail" }]);
+      expect(found(plain, "certificate")?.message).toMatch(/does not shake hands for TLS/);
+    });
+
+    test("what it says stands in its documentation", async () => {
+      const page = await readFile(`${root}docs/operations/doctor.md`, "utf8");
+      const [, shown = ""] = /^```\n(ok {4}dns[\s\S]*?)^```$/m.exec(page) ?? [];
+      const { stdout } = await doctor(doors.url("buffering"), "--silence", "1");
+      // An address needs no look-up; times, dates and who is asked are of the day.
+      const here = shown
+        .replace(/^ok {4}dns .*\n/, "")
+        .replaceAll(/chat\.example\.com|203\.0\.113\.7/g, "127.0.0.1")
+        .replace("https://www.example.com", tenant.origin)
+        .replace("of 12", "of 11");
+      const undated = (text: string) => text.replaceAll(/\d+/g, "#");
+      expect(undated(stdout)).toBe(undated(here));
+    });
+
+    test("tells people line by line, and how far it is on stderr", async () => {
+      const { code, stdout, stderr } = await doctor(doors.url("compressing"), "--quick");
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^connecting to 127\.0\.0\.1:\d+ …\nstreaming paced events …\n$/);
+      expect(stdout).toMatch(/^FAIL {2}compression +the stream is compressed \(gzip\)/m);
+      expect(stdout).toMatch(/^ +→ nginx: gzip off;/m);
+      expect(stdout).toMatch(/\nIn between: nginx\. \d of \d+ checks failed\.\n$/);
+    });
+
+    test("knows the door of a machine of one's own", async () => {
+      const { stdout, code } = await doctor(system.url(), "--quick");
+      expect(code, stdout).toBe(0);
+      expect(stdout).toMatch(/^ok {4}client address +this machine is seen and counted as 127\.0\.0\.1$/m);
+      expect(stdout).toContain("No proxy shows itself.");
+    });
+  });
+});

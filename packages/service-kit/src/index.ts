@@ -23,6 +23,7 @@ export { createGrpcServer, type GrpcServer, guardCalls, toRpcError } from "./grp
 export { isUuid, isWorkspaceId } from "./ids.ts";
 export { Lifecycle } from "./lifecycle.ts";
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from "./logger.ts";
+export { measuredGauges } from "./measured-gauges.ts";
 export {
   Counter,
   createRegistry,
@@ -35,6 +36,7 @@ export {
 export { type Knex, type MigrateOptions, type Migration, migrate, rollback } from "./migrate.ts";
 export { parseMonth } from "./month.ts";
 export { startOpsServer } from "./ops-server.ts";
+export { type PeriodicTask, pause, runPeriodically } from "./periodic.ts";
 export { readiness } from "./readiness.ts";
 export { connectPeer, type PeerOptions } from "./rpc-peers.ts";
 export { run } from "./run.ts";

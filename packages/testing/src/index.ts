@@ -4,6 +4,8 @@ export { describeWith } from "./describe-with.ts";
 export { scrubbedEnv } from "./environment.ts";
 export { fixedUsage, type Reply, type Usage } from "./fake-provider/reply.ts";
 export { type FakeProvider, type ReceivedRequest, type Script, startFakeProvider } from "./fake-provider/server.ts";
+export { figure, isFull } from "./figure.ts";
+export { fillHistory, type History, type HistoryOptions } from "./history.ts";
 export { freePort, freePorts } from "./ports.ts";
 export { startTestPostgres, type TestPostgres } from "./postgres.ts";
 export { nodeFlags, type ProcessExit, type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";

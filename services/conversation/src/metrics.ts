@@ -1,4 +1,4 @@
-import { Counter, type Database, Gauge, Histogram, type Logger, type Registry } from "@parley/service-kit";
+import { Counter, type Database, Histogram, type Logger, measuredGauges, type Registry } from "@parley/service-kit";
 import { measureOutbox } from "./store/outbox.ts";
 
 /** Seconds from a turn's end to its settlement; beyond 60 s the promise of the books is broken. */
@@ -13,29 +13,19 @@ export function settleLag(registry: Registry): Histogram {
   });
 }
 
-/** Measures the outbox when it is scraped; NaN while the database is away. */
 export function outboxGauges(registry: Registry, database: Database, log: Logger): void {
-  let measuring: ReturnType<typeof measureOutbox> | undefined;
-  const gauge = (name: string, help: string, field: "depth" | "oldestSeconds") =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      async collect() {
-        // One scrape asks every gauge at once, and the database once.
-        measuring ??= measureOutbox(database).finally(() => {
-          measuring = undefined;
-        });
-        try {
-          this.set((await measuring)[field]);
-        } catch (error) {
-          log.warn({ error }, "cannot measure the outbox");
-          this.set(Number.NaN);
-        }
+  measuredGauges(
+    registry,
+    {
+      depth: { name: "parley_outbox_depth", help: "Closed turns that are not settled yet, counted to 100,000." },
+      oldestSeconds: {
+        name: "parley_outbox_oldest_seconds",
+        help: "Age of the oldest closed turn that is not settled yet.",
       },
-    });
-  gauge("parley_outbox_depth", "Closed turns that are not settled yet, counted to 100,000.", "depth");
-  gauge("parley_outbox_oldest_seconds", "Age of the oldest closed turn that is not settled yet.", "oldestSeconds");
+    },
+    () => measureOutbox(database),
+    log,
+  );
 }
 
 export type TurnCounter = Counter<"outcome">;

@@ -20,8 +20,10 @@ import {
   type Lifecycle,
   type Logger,
   openDatabase,
+  type PeriodicTask,
   readiness,
   rpcServerHistogram,
+  runPeriodically,
   startOpsServer,
 } from "@parley/service-kit";
 import { auditAdmin } from "./admin/audit.ts";
@@ -31,13 +33,13 @@ import { knowledgeAdmin } from "./admin/knowledge.ts";
 import { moderationAdmin } from "./admin/moderation.ts";
 import { sessionAdmin } from "./admin/sessions.ts";
 import { toolAdmin } from "./admin/tools.ts";
-import { BooksWatch } from "./books-watch.ts";
+import { booksWatch } from "./books-watch.ts";
 import { cachedBotConfigs } from "./bot-configs.ts";
 import type { Config } from "./config.ts";
 import { makePublicKey } from "./domain/public-key.ts";
 import { documentReader } from "./knowledge/read-document.ts";
 import { closedTurns } from "./metrics.ts";
-import { Retention } from "./retention.ts";
+import { eraseExpired } from "./retention.ts";
 import { handleCloseTurn } from "./rpc/close-turn.ts";
 import { handleExportSession } from "./rpc/export-session.ts";
 import { handleOpenTurn } from "./rpc/open-turn.ts";
@@ -49,6 +51,8 @@ import { Settler } from "./settler.ts";
 import { Sweeper } from "./sweeper.ts";
 
 const SETTLER_STOP_MS = 10_000;
+const AUDIT_EVERY_MS = 5 * 60_000;
+const RETENTION_EVERY_MS = 60 * 60_000;
 
 /** Starts the conversation service: its data plane on the gRPC port, its admin services on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
@@ -80,12 +84,9 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     },
     log,
   );
-  const booksWatch = new BooksWatch(exportDatabase, quota, registry, log);
-  const retention = new Retention({ database, quota, onClosed: (closed) => settler.push(closed), log });
-  lifecycle.onClose("retention", () => retention.stop());
-  lifecycle.onClose("books watch", () => booksWatch.stop());
   lifecycle.onClose("settler", () => settler.stop(), SETTLER_STOP_MS);
-  lifecycle.onClose("sweeper", () => sweeper.stop());
+
+  const auditBooks = booksWatch(exportDatabase, quota, registry, log);
 
   const { host, keyPrefix } = config;
   const onClosed = settler.push.bind(settler);
@@ -125,7 +126,14 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   );
   await grpc.listen();
   settler.start();
-  sweeper.start();
-  booksWatch.start();
-  retention.start();
+  const tasks: PeriodicTask[] = [
+    { name: "sweep", everyMs: (config.leaseSeconds * 1_000) / 6, run: () => sweeper.tick() },
+    { name: "audit the books", everyMs: () => AUDIT_EVERY_MS * (0.8 + Math.random() * 0.4), run: auditBooks },
+    {
+      name: "erase expired conversations",
+      everyMs: RETENTION_EVERY_MS,
+      run: (signal) => eraseExpired({ database, quota, onClosed, log }, signal),
+    },
+  ];
+  for (const task of tasks) runPeriodically(task, log, lifecycle);
 }

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { RpcClient } from "@parley/rpc";
 import { type QuotaService, type SettledTurn, SettleOutcome } from "@parley/rpc/quota";
-import { type Database, failpoint, type Logger, type Registry } from "@parley/service-kit";
+import { type Database, failpoint, type Logger, pause, type Registry } from "@parley/service-kit";
 import { outboxGauges, settleLag } from "./metrics.ts";
 import type { Settlement } from "./store/close-turn.ts";
 import { deleteSettled, readOutbox, type Waiting } from "./store/outbox.ts";
@@ -88,15 +87,10 @@ export class Settler {
   }
 
   /** Waits until it is time to look again; false when there is nothing more to wait for. */
-  async #pause(): Promise<boolean> {
+  #pause(): Promise<boolean> {
     const backoffMs = Math.min(MAX_BACKOFF_MS, POLL_MS * 2 ** this.#failures);
     const jitter = 0.75 + Math.random() / 2;
-    try {
-      await sleep(backoffMs * jitter, undefined, { signal: this.#stop.signal });
-      return true;
-    } catch {
-      return false;
-    }
+    return pause(backoffMs * jitter, this.#stop.signal);
   }
 
   /** Whether the quota service answered; what it did not name is sent again from the outbox. */

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Database, Logger } from "@parley/service-kit";
 import type { Settlement } from "./store/close-turn.ts";
 import { forgetEdges } from "./store/edges.ts";
@@ -7,8 +6,8 @@ import { readClock, sweep } from "./store/sweep.ts";
 const BATCH = 200;
 
 /**
- * Closes the turns of edges that are gone, six times a lease. After its start, and after the database was away, it first watches for one
- * full lease, so that every edge that lives has renewed its own. Any number of replicas may sweep at once.
+ * Closes the turns of edges that are gone. It is to look six times a lease; after its start, and after the database was away, it first
+ * watches for one full lease, so that every edge that lives has renewed its own. Any number of replicas may sweep at once.
  */
 export class Sweeper {
   readonly #database: Database;
@@ -18,12 +17,10 @@ export class Sweeper {
   readonly #onClosed: (closed: readonly Settlement[]) => void;
   readonly #log: Logger;
   readonly #readClock: typeof readClock;
-  readonly #stop = new AbortController();
   /** The database's time at its last answer; undefined when it did not answer. */
   #seenAt: string | undefined;
   /** Seconds of the database's time during which it has answered without a gap. */
   #steadySeconds = 0;
-  #running: Promise<void> | undefined;
 
   constructor(
     database: Database,
@@ -38,26 +35,6 @@ export class Sweeper {
     this.#readClock = clock;
     this.#onClosed = onClosed;
     this.#log = log;
-  }
-
-  start(): void {
-    this.#running ??= this.#run();
-  }
-
-  async stop(): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#stop.signal.aborted) {
-      try {
-        await this.tick();
-      } catch (error) {
-        this.#log.warn({ error }, "cannot sweep");
-      }
-      await sleep((this.#leaseSeconds * 1_000) / 6, undefined, { signal: this.#stop.signal }).catch(() => undefined);
-    }
   }
 
   /** One look at the clock and, once the database has been steady for a whole lease, one sweep. Answers with the number of turns closed. */

@@ -14,6 +14,7 @@ import {
 } from "@parley/service-kit";
 import { workspaceAdmin } from "./admin/workspaces.ts";
 import type { Config } from "./config.ts";
+import { holdGauges } from "./metrics.ts";
 import { handleGetMonth } from "./rpc/get-month.ts";
 import { handleGetUsage } from "./rpc/get-usage.ts";
 import { handleGetWorkspace } from "./rpc/get-workspace.ts";
@@ -29,6 +30,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     log,
   );
   lifecycle.onClose("database", () => database.end());
+  holdGauges(registry, database, log);
 
   await startOpsServer(
     {

@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { CloseTurnRequestSchema, OpenTurnRequestSchema, TurnOutcome } from "@parley/rpc/conversation";
 import { type Database, Registry } from "@parley/service-kit";
+import { statementsOf } from "@parley/service-kit/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cachedBotConfigs } from "../bot-configs.ts";
 import { closedTurns } from "../metrics.ts";
@@ -8,7 +9,6 @@ import type { Bot } from "../store/bots.ts";
 import { putSource } from "../store/knowledge.ts";
 import { insertPattern } from "../store/moderation.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
-import { statementsOf } from "../testing/statements.ts";
 import { createBot, openRequest } from "../testing/turns.ts";
 import { handleCloseTurn } from "./close-turn.ts";
 import { handleOpenTurn } from "./open-turn.ts";

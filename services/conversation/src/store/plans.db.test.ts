@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "@parley/service-kit";
+import { statementsOf, tablesScanned } from "@parley/service-kit/testing";
+import { figure, fillHistory } from "@parley/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
-import { type Statement, statementsOf } from "../testing/statements.ts";
 import { closing, createBot, newTurn } from "../testing/turns.ts";
 import { listDone, readTranscripts, whichOpened } from "./audit.ts";
 import { readBotConfig } from "./bot-config.ts";
-import { type Bot, findBotId } from "./bots.ts";
+import { type Bot, findBot, findBotId } from "./bots.ts";
 import { closeTurn, findMetering } from "./close-turn.ts";
 import { renewEdge } from "./edges.ts";
 import { eraseSession } from "./erase-session.ts";
@@ -16,44 +17,28 @@ import { readPassages, searchKnowledge } from "./knowledge-search.ts";
 import { rateMessage } from "./messages.ts";
 import { findTurn, openTurn } from "./open-turn.ts";
 import { deleteSettled, measureOutbox, readOutbox } from "./outbox.ts";
+import { listExpired, listWorkspaceIds } from "./retention.ts";
 import { listSessions } from "./sessions.ts";
 import { sweep } from "./sweep.ts";
 
-const WORKSPACES = 20;
-const SESSIONS = 1_000;
-const TURNS = 40_000;
+const MESSAGES = figure(200_000, 10_000_000);
+const BOTS = 5_000;
 
 let db: TestDatabase;
 let bot: Bot;
 
-/** Tables as full as a busy installation's, in proportion: many workspaces, long conversations, a few turns streaming. */
+/** Tables as full as a busy installation's, and the largest of its workspaces. */
 beforeAll(async () => {
   db = await createTestDatabase();
-  const bots = await Promise.all(Array.from({ length: WORKSPACES }, () => createBot(db.database)));
-  bot = bots[0] ?? (await createBot(db.database));
-  const fill = (sql: string) => db.admin.query(sql);
-  await fill(`
-    INSERT INTO conversation.sessions (workspace_id, session_id, bot_id, source, visitor_metadata, started_at, last_activity_at)
-    SELECT b.workspace_id, gen_random_uuid(), b.bot_id, 'widget', '{}', now(), now() - n * interval '1 second'
-    FROM conversation.bots b, generate_series(1, ${SESSIONS / WORKSPACES}) n;
-
-    INSERT INTO conversation.turns (workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, month, asked_model, model, opened_at, closed_at)
-    SELECT s.workspace_id, gen_random_uuid(), s.session_id, nextval('conversation.message_ids') + 1, s.bot_id, gen_random_uuid(),
-           CASE WHEN n = 1 THEN 'streaming' ELSE 'done' END, CASE WHEN n > 1 THEN date '2026-11-01' - (n % 12) * 30 END, '', '', now(),
-           CASE WHEN n > 1 THEN now() END
-    FROM conversation.sessions s, generate_series(1, ${TURNS / SESSIONS}) n;
-
-    INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at, closed_at)
-    SELECT workspace_id, session_id, message_id - 1, turn_id, 'user', repeat('x', 200), 'done', opened_at, NULL FROM conversation.turns
-    UNION ALL SELECT workspace_id, session_id, message_id, turn_id, 'assistant', repeat('x', 200), status, opened_at, closed_at FROM conversation.turns;
-
-    INSERT INTO conversation.outbox SELECT workspace_id, turn_id, 'void', NULL, now() FROM conversation.turns WHERE status = 'done' LIMIT 20000;
+  const { workspaceIds, turns, seconds } = await fillHistory(db.adminUrl, { messages: MESSAGES });
+  console.info(`${turns} turns, ${2 * turns} messages, made in ${Math.round(seconds)} s`);
+  bot = (await findBot(db.database, workspaceIds[0] ?? "", "assistant")) ?? (await createBot(db.database));
+  await db.admin.query(`
+    INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, display)
+    SELECT 'many_' || n, gen_random_uuid(), 'bot', '', '', '', '{}' FROM generate_series(1, ${BOTS}) n;
 
     INSERT INTO conversation.api_keys (workspace_id, public_key, bot_id, allowed_domains)
-    SELECT b.workspace_id, 'svc_pk_' || b.slug || n, b.bot_id, '{example.com}' FROM conversation.bots b, generate_series(1, 200) n;
-
-    INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, display)
-    SELECT 'many_' || n, gen_random_uuid(), 'bot', '', '', '', '{}' FROM generate_series(1, 5000) n;
+    SELECT b.workspace_id, 'svc_pk_' || b.workspace_id, b.bot_id, '{example.com}' FROM conversation.bots b;
 
     INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback)
     SELECT b.workspace_id, b.bot_id, 'p', 'r', '' FROM conversation.bots b;
@@ -64,22 +49,17 @@ beforeAll(async () => {
     INSERT INTO conversation.knowledge_chunks (workspace_id, bot_id, source_id, position, heading, content)
     SELECT s.workspace_id, s.bot_id, s.source_id, n, '', 'refunds are paid within ' || n || ' days of every order'
     FROM conversation.knowledge_sources s, generate_series(1, 5) n;
-
-    INSERT INTO conversation.edges SELECT gen_random_uuid(), now() FROM generate_series(1, 10);
   `);
-  await fill("ANALYZE");
-}, 120_000);
+  // And a backlog, as after an hour without the quota service.
+  await db.admin.query(`
+    INSERT INTO conversation.outbox
+    SELECT workspace_id, turn_id, 'void', NULL, now() FROM conversation.turns WHERE status <> 'streaming' LIMIT 20000
+    ON CONFLICT DO NOTHING`);
+  await db.admin.query("VACUUM (ANALYZE)");
+}, 1_800_000);
 afterAll(() => db.drop());
 
-/** The tables that a statement reads from end to end, by the plan for these values and by the one for any. */
-async function tablesScanned({ text, values }: Statement): Promise<string[]> {
-  const plans = [
-    await db.admin.query(`EXPLAIN (FORMAT JSON) ${text}`, values),
-    ...(text.includes("DECLARE") ? [] : [await db.admin.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`)]),
-  ];
-  const json = JSON.stringify(plans.map((plan) => plan.rows));
-  return [...json.matchAll(/"Node Type":"Seq Scan",[^{}]*?"Relation Name":"(\w+)"/g)].map((match) => match[1] ?? "");
-}
+const lastMonth = () => new Date(Date.now() - 35 * 86_400_000).toISOString().slice(0, 7);
 
 async function anyTurn(): Promise<{ workspaceId: string; turnId: string; sessionId: string; messageId: number }> {
   const { rows } = await db.admin.query(
@@ -92,11 +72,11 @@ async function anyTurn(): Promise<{ workspaceId: string; turnId: string; session
 
 test("EXPLAIN shows a scan where there is one, so that the tests below can fail", async () => {
   const text = "SELECT FROM conversation.messages WHERE content = $1";
-  expect(await tablesScanned({ text, values: ["x"] })).toEqual(["messages", "messages"]);
+  expect(await tablesScanned(db.admin, { text, values: ["x"] })).toEqual(["messages", "messages"]);
 });
 
 test.each<[string, (database: Database) => Promise<unknown>]>([
-  ["resolving a key", (database) => resolveKey(database, "svc_pk_bot-17")],
+  ["resolving a key", (database) => resolveKey(database, "svc_pk_many_17")],
   ["finding a bot", (database) => findBotId(database, bot.workspaceId, bot.slug)],
   ["a bot's configuration", (database) => readBotConfig(database, bot.workspaceId, bot.id)],
   [
@@ -139,14 +119,22 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     },
   ],
   ["listing sessions", (database) => listSessions(database, bot.workspaceId, 50)],
-  ["the audit", (database) => readTranscripts(database, bot.workspaceId, "2026-10")],
-  ["the audit's closer look", (database) => listDone(database, bot.workspaceId, "2026-10")],
+  ["the audit", (database) => readTranscripts(database, bot.workspaceId, lastMonth())],
+  ["the audit's closer look", (database) => listDone(database, bot.workspaceId, lastMonth())],
   ["the audit's look at holds", (database) => whichOpened(database, bot.workspaceId, [randomUUID()])],
+  ["finding what retention erases", (database) => listExpired(database, bot.workspaceId, 30, 50)],
   ["erasing a session", async (database) => eraseSession(database, bot.workspaceId, (await anyTurn()).sessionId)],
 ])("%s reads no table from end to end", async (_, use) => {
   const statements = await statementsOf(db.database, use);
   expect(statements.length).toBeGreaterThan(0);
-  for (const statement of statements) expect(await tablesScanned(statement), statement.text).toEqual([]);
+  for (const statement of statements) expect(await tablesScanned(db.admin, statement), statement.text).toEqual([]);
+});
+
+test("retention looks through the bots for their workspaces, and through nothing else", async () => {
+  const [statement] = await statementsOf(db.database, listWorkspaceIds);
+  if (statement === undefined) throw new Error("no statement");
+  const plan = JSON.stringify((await db.admin.query(`EXPLAIN (FORMAT JSON) ${statement.text}`)).rows);
+  expect(new Set([...plan.matchAll(/"Relation Name":"(\w+)"/g)].map((match) => match[1]))).toEqual(new Set(["bots"]));
 });
 
 test("a sweep reads the streaming turns alone, and the few edges", async () => {
@@ -154,7 +142,7 @@ test("a sweep reads the streaming turns alone, and the few edges", async () => {
     sweep(database, { leaseSeconds: 30, seenAt: "2026-01-01Z", graceSeconds: 15, limit: 200 }),
   );
   if (statement === undefined) throw new Error("no statement");
-  expect(new Set(await tablesScanned(statement))).toEqual(new Set(["edges"]));
+  expect(new Set(await tablesScanned(db.admin, statement))).toEqual(new Set(["edges"]));
 });
 
 test("the outbox is measured by its index", async () => {

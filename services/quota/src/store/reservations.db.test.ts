@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { sqlState } from "@parley/service-kit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { reserve, type Settlement, settle } from "./reservations.ts";
 import { booksOf, createTestBooks, createWorkspace, type TestBooks } from "./test-books.ts";
@@ -185,6 +186,37 @@ describe("Settle", () => {
       expect(holds).toBe(0);
     }
   });
+});
+
+test("a turn that is settled while its own reservation is on its way makes nobody wait in a circle", async () => {
+  const workspace = await createWorkspace(books, 100_000);
+  await reserve(books.database, workspace, randomUUID());
+  const failures: (string | undefined)[] = [];
+  const database = new Proxy(books.database, {
+    get(target, name) {
+      if (name !== "query") return Reflect.get(target, name, target);
+      return async (...given: unknown[]) => {
+        try {
+          return await Reflect.apply(target.query, target, given);
+        } catch (error) {
+          failures.push(sqlState(error));
+          throw error;
+        }
+      };
+    },
+  });
+  for (let round = 0; round < 30; round++) {
+    const turns = Array.from({ length: 12 }, () => randomUUID());
+    const batch = turns.map((turn) => settlement(workspace, turn, "void"));
+    await Promise.all([
+      ...turns.map((turn) => reserve(database, workspace, turn)),
+      settle(database, batch),
+      settle(database, batch.toReversed()),
+    ]);
+    await settle(database, batch);
+  }
+  expect(await booksOf(books, workspace)).toMatchObject({ used: 0, held: 1, holds: 1 });
+  expect(failures).not.toContain("40P01");
 });
 
 test("the service's role cannot touch what is not its own", async () => {

@@ -41,8 +41,8 @@ const RESERVE = `
 
 const UNIQUE_VIOLATION = "23505";
 /**
- * Reserve locks usage before reservation, Settle the other way round: they can meet only on a turn that is settled while its own
- * reservation is still on the way.
+ * Reserve and Settle both lock a month's row before reservations. A Settle cannot lock the row of a month that a Reserve is only just
+ * writing the first reservation of; should they meet on that very turn, PostgreSQL ends one of them.
  */
 const DEADLOCK = "40P01";
 const ATTEMPTS = 3;
@@ -98,16 +98,25 @@ async function reserveOnce(database: Database, workspaceId: string, turnId: stri
   return { status: "exceeded", plan, used: cap, cap };
 }
 
-// Reservations first, in one order for all, then usage rows, in one order for all. A hold keeps its own month; only a done turn
-// without one (a restored database) is counted in the month it carries. xmax is set on rows that were there before.
+// The months' rows first, in one order for all, as Reserve takes them; then the reservations, in one order for all. A hold keeps its own
+// month; only a done turn without one (a restored database) is counted in the month it carries. xmax is set on rows that were there
+// before.
 const SETTLE = `
-  WITH input AS (
-    SELECT * FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) AS i (workspace_id, turn_id, outcome, month)
+  WITH input AS MATERIALIZED (
+    SELECT i.workspace_id, i.turn_id, i.outcome,
+           coalesce(r.month, to_date(i.month, 'YYYY-MM'), date_trunc('month', now() AT TIME ZONE 'UTC')::date) AS month
+    FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) AS i (workspace_id, turn_id, outcome, month)
+    LEFT JOIN quota.reservations r ON r.workspace_id = i.workspace_id AND r.turn_id = i.turn_id
+  ), locked AS MATERIALIZED (
+    SELECT FROM (SELECT DISTINCT workspace_id, month FROM input ORDER BY workspace_id, month) i
+    CROSS JOIN LATERAL (
+      SELECT FROM quota.usage u WHERE u.workspace_id = i.workspace_id AND u.month = i.month FOR NO KEY UPDATE
+    ) u
   ), moved AS (
     INSERT INTO quota.reservations AS r (workspace_id, turn_id, month, state)
-    SELECT workspace_id, turn_id,
-           coalesce(to_date(month, 'YYYY-MM'), date_trunc('month', now() AT TIME ZONE 'UTC')::date), outcome
-    FROM input ORDER BY workspace_id, turn_id
+    SELECT workspace_id, turn_id, month, outcome
+    FROM input CROSS JOIN (SELECT count(*) FROM locked) AS once_locked
+    ORDER BY workspace_id, turn_id
     ON CONFLICT (workspace_id, turn_id) DO UPDATE SET state = excluded.state WHERE r.state = 'held'
     RETURNING r.workspace_id, r.turn_id, r.month, r.state, r.xmax <> 0 AS was_held
   ), change AS (

@@ -1,41 +1,15 @@
-import { createLogger, type Database, migrate, openDatabase } from "@parley/service-kit";
-import { createDatabase } from "@parley/testing";
+import { createServiceDatabase, type ServiceDatabase } from "@parley/service-kit/testing";
 import { migrations } from "../../migrations/index.ts";
 import { insertWorkspace } from "./workspaces.ts";
 
 export const ROLE = "parley_quota";
 export const ROLE_PASSWORD = "quota-test";
 
-export type TestBooks = {
-  /** As the service's own role. */
-  database: Database;
-  /** As a superuser, for what the service may not do. */
-  admin: Database;
-  url: string;
-  adminUrl: string;
-  drop(): Promise<void>;
-};
+export type TestBooks = ServiceDatabase;
 
 /** A migrated quota schema in a fresh database, for a test file. */
-export async function createTestBooks(): Promise<TestBooks> {
-  const { url: adminUrl, drop } = await createDatabase();
-  await migrate({ url: adminUrl, schema: "quota", role: ROLE, rolePassword: ROLE_PASSWORD, migrations });
-  const own = new URL(adminUrl);
-  own.username = ROLE;
-  own.password = ROLE_PASSWORD;
-  const open = (url: string) =>
-    openDatabase({ url, applicationName: "test", maxConnections: 30 }, createLogger("test", "silent"));
-  const [database, admin] = [open(own.href), open(adminUrl)];
-  return {
-    database,
-    admin,
-    url: own.href,
-    adminUrl,
-    drop: async () => {
-      await Promise.all([database.end(), admin.end()]);
-      await drop();
-    },
-  };
+export function createTestBooks(): Promise<TestBooks> {
+  return createServiceDatabase({ schema: "quota", role: ROLE, rolePassword: ROLE_PASSWORD, migrations });
 }
 
 let workspaces = 0;

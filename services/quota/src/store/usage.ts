@@ -22,14 +22,22 @@ export async function readUsage(database: Database, workspaceId: string, month?:
   return rows[0];
 }
 
+// The ledger's key begins with the workspace: asked for a month of every one, it is walked from workspace to workspace, so that other
+// months are passed over.
 const READ_MONTH = `
-  WITH asked AS (SELECT coalesce(to_date($2, 'YYYY-MM'), ${CURRENT_MONTH}) AS month),
-  counted AS (
-    SELECT l.workspace_id, count(*)::integer AS entries,
-           bit_xor(('x' || left(md5(l.turn_id::text), 16))::bit(64)::bigint) AS digest
-    FROM quota.ledger l JOIN asked USING (month)
-    WHERE $1 = '' OR l.workspace_id = $1
-    GROUP BY l.workspace_id
+  WITH RECURSIVE asked AS (SELECT coalesce(to_date($2, 'YYYY-MM'), ${CURRENT_MONTH}) AS month),
+  workspaces (workspace_id) AS (
+    SELECT CASE $1 WHEN '' THEN (SELECT min(workspace_id) FROM quota.ledger) ELSE $1 END
+    UNION ALL
+    SELECT (SELECT min(l.workspace_id) FROM quota.ledger l WHERE l.workspace_id > w.workspace_id)
+    FROM workspaces w WHERE $1 = '' AND w.workspace_id IS NOT NULL
+  ), counted AS (
+    SELECT w.workspace_id, entry.entries, entry.digest
+    FROM workspaces w CROSS JOIN asked CROSS JOIN LATERAL (
+      SELECT count(*)::integer AS entries, bit_xor(('x' || left(md5(l.turn_id::text), 16))::bit(64)::bigint) AS digest
+      FROM quota.ledger l WHERE l.workspace_id = w.workspace_id AND l.month = asked.month
+    ) entry
+    WHERE entry.entries > 0
   ), used AS (
     SELECT u.workspace_id, u.used, u.held
     FROM quota.usage u JOIN asked USING (month)

@@ -1,4 +1,4 @@
-import type { Database } from "@parley/service-kit";
+import type { Database } from "../database.ts";
 
 export type Statement = { text: string; values: unknown[] };
 
@@ -23,4 +23,14 @@ export async function statementsOf(
     });
   await use(recording(database) as Database);
   return sent.filter(({ text }) => !/^(BEGIN|COMMIT|ROLLBACK|SET|FETCH)/.test(text));
+}
+
+/** The tables that a statement reads from end to end, by the plan for these values and by the one for any. */
+export async function tablesScanned(admin: Database, { text, values }: Statement): Promise<string[]> {
+  const plans = [
+    await admin.query(`EXPLAIN (FORMAT JSON) ${text}`, values),
+    ...(text.includes("DECLARE") ? [] : [await admin.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`)]),
+  ];
+  const json = JSON.stringify(plans.map((plan) => plan.rows));
+  return [...json.matchAll(/"Node Type":"Seq Scan",[^{}]*?"Relation Name":"(\w+)"/g)].map((match) => match[1] ?? "");
 }

@@ -1,0 +1,2 @@
+export { createServiceDatabase, type ServiceDatabase } from "./service-database.ts";
+export { type Statement, statementsOf, tablesScanned } from "./statements.ts";

@@ -78,10 +78,12 @@ describeWith("redis", "erasure", () => {
     test("a marker in an erased conversation is found 0 times in a dump, in any table, in Redis and in every log", async () => {
       const marker = `marker-${randomUUID()}`;
       const sessionId = await talk(marker);
+      const { done: answered } = await readBalance(system.database);
+      expect(answered).toBeGreaterThan(1);
       // The planner's statistics are made of what the tables hold.
       await query(system.database, "ANALYZE");
       const before = await placesWith(marker);
-      expect(Object.keys(before).sort()).toEqual(["conversation.messages", "conversation.sessions", "dump"]);
+      expect(new Set(Object.keys(before))).toEqual(new Set(["conversation.messages", "conversation.sessions", "dump"]));
 
       const env = cliEnv(system);
       const erase = ["conversation", "erase", sessionId, "--workspace", tenant.workspaceId];
@@ -95,10 +97,10 @@ describeWith("redis", "erasure", () => {
         headers: { authorization: `Bearer ${token}` },
       });
       expect([download.status, await download.json()]).toEqual([404, { detail: "session_not_found" }]);
-      expect((await chat(system.url(), tenant, { session_id: sessionId })).status).toBe(404);
+      expect((await postChat(system.url(), tenant, { session_id: sessionId })).status).toBe(404);
       await expect
-        .poll(() => readBalance(system.database), { timeout: 60_000 })
-        .toMatchObject({ done: 2, used: 2, ledger: 2, held: 0, unbalanced: 0 });
+        .poll(() => readBalance(system.database), { timeout: 20_000 })
+        .toMatchObject({ done: answered, used: answered, ledger: answered, held: 0, unbalanced: 0 });
       // Nor did any of this write it anew.
       await query(system.database, "ANALYZE");
       expect(await placesWith(marker)).toEqual({});

@@ -7,6 +7,7 @@ import {
   KnowledgeAdminService,
   ModerationAdminService,
   SessionAdminService,
+  ToolAdminService,
 } from "@parley/rpc/conversation";
 import { CallLedgerAdminService, ProviderAdminService } from "@parley/rpc/llm";
 import { WorkspaceAdminService } from "@parley/rpc/quota";
@@ -18,6 +19,7 @@ export type Admin = {
   keys: Client<typeof KeyAdminService>;
   moderation: Client<typeof ModerationAdminService>;
   knowledge: Client<typeof KnowledgeAdminService>;
+  tools: Client<typeof ToolAdminService>;
   sessions: Client<typeof SessionAdminService>;
   audit: Client<typeof AuditAdminService>;
   providers: Client<typeof ProviderAdminService>;
@@ -46,6 +48,7 @@ export function adminClients(ports: OpsPorts): Admin {
     keys: createClient(KeyAdminService, conversation),
     moderation: createClient(ModerationAdminService, conversation),
     knowledge: createClient(KnowledgeAdminService, conversation),
+    tools: createClient(ToolAdminService, conversation),
     sessions: createClient(SessionAdminService, conversation),
     audit: createClient(AuditAdminService, conversation),
     providers: createClient(ProviderAdminService, llm),

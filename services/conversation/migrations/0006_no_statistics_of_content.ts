@@ -2,11 +2,15 @@ import type { Knex } from "@parley/service-kit";
 
 export const name = "0006_no_statistics_of_content";
 
+/** Two tables, one after the other. */
+export const config = { transaction: false };
+
 /** What visitors and models say. */
 const CONTENT = {
   sessions: ["visitor_id", "visitor_metadata", "referrer", "user_agent"],
-  messages: ["content"],
-} as const;
+  messages: ["content", "tools_called"],
+};
+const DOCUMENTS = ["visitor_metadata", "tools_called"];
 
 /**
  * The planner's statistics keep the commonest values of each column, and some between: a copy of what was said, which no erasure reaches.
@@ -15,7 +19,7 @@ const CONTENT = {
 export async function up(knex: Knex): Promise<void> {
   for (const [table, columns] of Object.entries(CONTENT)) {
     const actions = columns.flatMap((column) => [
-      `ALTER COLUMN ${column} TYPE ${column === "visitor_metadata" ? "jsonb" : "text"}`,
+      `ALTER COLUMN ${column} TYPE ${DOCUMENTS.includes(column) ? "jsonb" : "text"}`,
       `ALTER COLUMN ${column} SET STATISTICS 0`,
     ]);
     await knex.raw(`ALTER TABLE conversation.${table} ${actions.join(", ")}`);

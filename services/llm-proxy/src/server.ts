@@ -9,19 +9,22 @@ import {
   type Logger,
   openDatabase,
   rpcServerHistogram,
+  runPeriodically,
   startOpsServer,
 } from "@parley/service-kit";
 import { callLedgerAdmin } from "./admin/calls.ts";
 import { providerAdmin } from "./admin/providers.ts";
 import type { Config } from "./config.ts";
 import { Ledger } from "./ledger.ts";
-import { LedgerRetention } from "./ledger-retention.ts";
+import { deleteOldCalls } from "./ledger-retention.ts";
 import { createMetrics } from "./metrics.ts";
 import { Catalog } from "./providers/catalog.ts";
 import { ActiveCalls } from "./reply/active-calls.ts";
 import { Responder } from "./reply/responder.ts";
 import { type GenerateDeps, handleGenerate } from "./rpc/generate.ts";
 import { loadSettings, watchSettings } from "./settings/load.ts";
+
+const RETENTION_EVERY_MS = 60 * 60_000;
 
 /** Starts the llm-proxy: its data plane on the gRPC port, its admin services on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
@@ -39,8 +42,6 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const metrics = createMetrics(registry, () => catalog.providers);
   watchSettings(config, catalog, metrics.configReloads, log, lifecycle);
   const ledger = new Ledger(database, metrics, log, lifecycle);
-  const retention = new LedgerRetention({ database, days: config.ledgerRetentionDays, log });
-  lifecycle.onClose("ledger retention", () => retention.stop());
   const activeCalls = new ActiveCalls((count) => metrics.active.set(count));
   const responder = new Responder({ catalog, activeCalls, metrics, log, now, random: Math.random });
 
@@ -82,7 +83,11 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   );
   await grpc.listen();
   serving = true;
-  retention.start();
+  const { ledgerRetentionDays: days } = config;
+  if (days > 0) {
+    const run = (signal: AbortSignal) => deleteOldCalls({ database, days, log }, signal);
+    runPeriodically({ name: "delete old calls of the ledger", everyMs: RETENTION_EVERY_MS, run }, log, lifecycle);
+  }
   // Closed before the gRPC server, which then waits for the calls: those that would outlast its wait are ended in time to say so.
   lifecycle.onClose("calls in flight", () => {
     serving = false;

@@ -6,8 +6,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { topSuite } from "./cli/top.ts";
 import { chat } from "./support/chat.ts";
-import { cliJson, runCli } from "./support/cli.ts";
-import { ADMIN_TOKEN } from "./support/processes.ts";
+import { cliEnv, cliJson, runCli } from "./support/cli.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./support/system.ts";
 
 // A command takes a fraction of a second, and on a busy machine seconds.
@@ -20,12 +19,7 @@ let dir: string;
 
 beforeAll(async () => {
   system = await startSystem();
-  env = {
-    ADMIN_TOKEN,
-    PARLEY_CONVERSATION_URL: `http://127.0.0.1:${system.conversation.opsPort}`,
-    PARLEY_QUOTA_URL: `http://127.0.0.1:${system.quota.opsPort}`,
-    PARLEY_LLM_URL: `http://127.0.0.1:${system.llm.opsPort}`,
-  };
+  env = cliEnv(system);
   tenant = await createTenant(system.admin);
   dir = await mkdtemp(join(tmpdir(), "parley-cli-"));
 });

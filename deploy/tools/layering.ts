@@ -16,7 +16,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "services/quota": ["rpc", "service-kit"],
   "services/llm-proxy": ["rpc", "service-kit", "bot-rules"],
   deploy: ["rpc", "service-kit", "local-postgres", "cli", "demo-site", "widget"],
-  tests: ["rpc", "testing", "local-postgres", "demo-site", "widget"],
+  tests: ["rpc", "service-kit", "testing", "local-postgres", "demo-site", "widget"],
   bench: ["rpc", "service-kit", "testing"],
 };
 

@@ -10,6 +10,7 @@ console.log(`killing processes at random for ${minutes} minutes, under load`);
 const result = await runChaos({
   seconds: minutes * 60,
   visitors: 16,
+  leaseSeconds: 30,
   settleWithinMs: 60_000,
   progress: (line) => console.log(line),
 });

@@ -8,6 +8,8 @@ import { countEnds, type Seen, TRUST_THE_TESTS, visit } from "./visitors.ts";
 export type ChaosOptions = {
   seconds: number;
   visitors: number;
+  /** For how long an edge that says nothing more is believed to live. */
+  leaseSeconds: number;
   /** After the last kill, how long until everything must be settled. */
   settleWithinMs: number;
   progress: (line: string) => void;
@@ -34,7 +36,12 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const system = await startSystem({
     edges: 2,
     databaseServerUrl: postgres.url,
-    env: { edge: { ...TRUST_THE_TESTS, ...quiet }, conversation: quiet, quota: quiet, "llm-proxy": quiet },
+    env: {
+      edge: { ...TRUST_THE_TESTS, ...quiet },
+      conversation: { ...quiet, EDGE_LEASE_SECONDS: String(options.leaseSeconds) },
+      quota: quiet,
+      "llm-proxy": quiet,
+    },
   });
   try {
     await createPlan(system.database, "large", 1_000_000);

@@ -1,7 +1,19 @@
 import { nodeFlags, startProcess } from "@parley/testing";
-import { root } from "./processes.ts";
+import { ADMIN_TOKEN, root } from "./processes.ts";
+import type { System } from "./system.ts";
 
 export type CliResult = { code: number | null; stdout: string; stderr: string };
+
+/** What an operator's shell has, to reach a system. */
+export function cliEnv({ conversation, quota, llm }: System): Record<string, string> {
+  const at = ({ opsPort }: { opsPort: number }) => `http://127.0.0.1:${opsPort}`;
+  return {
+    ADMIN_TOKEN,
+    PARLEY_CONVERSATION_URL: at(conversation),
+    PARLEY_QUOTA_URL: at(quota),
+    PARLEY_LLM_URL: at(llm),
+  };
+}
 
 /** Runs the command line as its user does. */
 export async function runCli(args: readonly string[], env: Record<string, string>, cwd = root): Promise<CliResult> {

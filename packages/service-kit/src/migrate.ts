@@ -8,7 +8,11 @@ export type Migration = {
   name: string;
   up: (knex: Knex) => Promise<void>;
   down: (knex: Knex) => Promise<void>;
-  /** A migration runs in a transaction unless it says otherwise; one that does must bear being cut short and run again. */
+  /**
+   * Without `transaction: false` a migration is one transaction, and should touch one table that has traffic: while it holds one and waits
+   * for another it could wait in a circle with the traffic. With it each statement commits by itself, and must bear being cut short and
+   * run again.
+   */
   config?: { transaction: boolean };
 };
 

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { debianPostgres } from "./debian-postgres.ts";
 
 /** What some suites need and a machine may lack. */
 export type Requirement = keyof typeof requirements;
@@ -13,6 +14,8 @@ const requirements = {
   nginx: { isMet: () => nginxCommand() !== undefined, remedy: "install Debian's nginx" },
   /** Prometheus and its tool, for the dashboards and the alerts. */
   prometheus: { isMet: () => prometheusCommands() !== undefined, remedy: "install Debian's prometheus" },
+  /** A PostgreSQL of the oldest version that Parley runs on, or near it, and its pg_dump. */
+  "debian-postgres": { isMet: () => debianPostgres() !== undefined, remedy: "install Debian's postgresql" },
   /** A browser for the widget. */
   chromium: { isMet: () => chromiumCommand() !== undefined, remedy: "install Debian's chromium, or Google Chrome" },
   /** What many of the sites run on that the widget stands on; its files are enough, its database is not asked. */

@@ -64,6 +64,34 @@ test("every migration can be taken back with rows in its tables, one by one, and
   expect(Object.values(await rowCounts())).not.toContain(0);
 });
 
+test("no statistics keep a copy of what was said, also of what was said before the migration", async () => {
+  const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
+  const without = migrations.toReversed().findIndex(({ name }) => name === "0006_no_statistics_of_content") + 1;
+  await rollback(target, without);
+  const bot = await createBot(db.database);
+  const marker = `marker-${bot.id}`;
+  for (let i = 0; i < 20; i++) {
+    const visitor = { visitorId: marker, referrer: marker, userAgent: marker, visitorMetadata: `{"a":"${marker}"}` };
+    await runTurn(db.database, newTurn(bot, { message: marker, ...visitor }), {
+      content: marker,
+      toolsCalled: [{ name: "order", arguments: { of: marker }, status: "done", latency_ms: 1 }],
+    });
+  }
+  const columns = async () => {
+    await db.admin.query("ANALYZE");
+    const { rows } = await db.admin.query(
+      `SELECT tablename || '.' || attname AS name FROM pg_stats
+       WHERE schemaname = 'conversation' AND (most_common_vals::text || coalesce(histogram_bounds::text, '')) LIKE $1 ORDER BY 1`,
+      [`%${marker}%`],
+    );
+    return rows.map((row) => row.name);
+  };
+  const ofSessions = ["referrer", "user_agent", "visitor_id", "visitor_metadata"].map((column) => `sessions.${column}`);
+  expect(await columns()).toEqual(["messages.content", "messages.tools_called", ...ofSessions]);
+  await migrate(target);
+  expect(await columns()).toEqual([]);
+});
+
 test("the service's role may use its own rows and nothing else", async () => {
   await db.admin.query("CREATE SCHEMA IF NOT EXISTS quota; CREATE TABLE IF NOT EXISTS quota.usage (used integer)");
   for (const forbidden of [

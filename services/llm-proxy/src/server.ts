@@ -10,13 +10,14 @@ import {
   openDatabase,
   poolMetrics,
   rpcServerHistogram,
+  runPeriodically,
   startOpsServer,
 } from "@parley/service-kit";
 import { callLedgerAdmin } from "./admin/calls.ts";
 import { providerAdmin } from "./admin/providers.ts";
 import type { Config } from "./config.ts";
 import { Ledger } from "./ledger.ts";
-import { LedgerRetention } from "./ledger-retention.ts";
+import { deleteOldCalls } from "./ledger-retention.ts";
 import { createMetrics } from "./metrics.ts";
 import { Catalog } from "./providers/catalog.ts";
 import { ActiveCalls } from "./reply/active-calls.ts";
@@ -25,6 +26,8 @@ import { Responder } from "./reply/responder.ts";
 import { type GenerateDeps, handleGenerate } from "./rpc/generate.ts";
 import { loadSettings, watchSettings } from "./settings/load.ts";
 import { Tools } from "./tools/tools.ts";
+
+const RETENTION_EVERY_MS = 60 * 60_000;
 
 /** Starts the llm-proxy: its data plane on the gRPC port, its admin services on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
@@ -43,8 +46,6 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const metrics = createMetrics(registry, () => catalog.providers);
   watchSettings(config, catalog, metrics.configReloads, log, lifecycle);
   const ledger = new Ledger(database, metrics, log, lifecycle);
-  const retention = new LedgerRetention({ database, days: config.ledgerRetentionDays, log });
-  lifecycle.onClose("ledger retention", () => retention.stop());
   const activeCalls = new ActiveCalls((count) => metrics.active.set(count));
   const settings = () => catalog.settings;
   const tools = new Tools({ egress: config.egress, settings, metrics, log, now }, lifecycle);
@@ -89,7 +90,11 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   );
   await grpc.listen();
   serving = true;
-  retention.start();
+  const { ledgerRetentionDays: days } = config;
+  if (days > 0) {
+    const run = (signal: AbortSignal) => deleteOldCalls({ database, days, log }, signal);
+    runPeriodically({ name: "delete old calls of the ledger", everyMs: RETENTION_EVERY_MS, run }, log, lifecycle);
+  }
   // Closed before the gRPC server, which then waits for the calls: those that would outlast its wait are ended in time to say so.
   lifecycle.onClose("calls in flight", () => {
     serving = false;

@@ -34,13 +34,14 @@ export function workspaceAdmin(database: Database, newId: () => string): Service
     },
     async setPlan(request) {
       await requirePlan(request.plan);
-      // An unknown workspace is found out by reading it back.
+      await requireWorkspace(database, request.workspaceId);
       await updatePlan(database, request.workspaceId, request.plan);
       return { workspace: await requireWorkspace(database, request.workspaceId) };
     },
     async setRetention({ workspaceId, retentionDays }) {
       if (retentionDays < 0 || retentionDays > MAX_RETENTION_DAYS)
         throw invalid(`retention_days must be from 0, for ever, to ${MAX_RETENTION_DAYS}`);
+      await requireWorkspace(database, workspaceId);
       await updateRetention(database, workspaceId, retentionDays);
       return { workspace: await requireWorkspace(database, workspaceId) };
     },

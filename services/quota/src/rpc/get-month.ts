@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { GetMonthRequest, GetMonthResponseSchema } from "@parley/rpc/quota";
-import { type Database, parseMonth } from "@parley/service-kit";
+import { type Database, isWorkspaceId, parseMonth } from "@parley/service-kit";
 import { currentMonth, readMonth } from "../store/usage.ts";
 
 export async function handleGetMonth(
@@ -8,5 +8,7 @@ export async function handleGetMonth(
   request: GetMonthRequest,
 ): Promise<MessageInitShape<typeof GetMonthResponseSchema>> {
   const month = parseMonth(request.month) ?? (await currentMonth(database));
-  return { month, workspaces: await readMonth(database, request.workspaceId, month) };
+  // A workspace that could not exist has no books.
+  const couldExist = request.workspaceId === "" || isWorkspaceId(request.workspaceId);
+  return { month, workspaces: couldExist ? await readMonth(database, request.workspaceId, month) : [] };
 }

@@ -4,6 +4,7 @@ import { findTarget } from "./admin/target.ts";
 import { addAuditCommand } from "./commands/audit.ts";
 import { addBotCommands } from "./commands/bot.ts";
 import { addConversationCommands } from "./commands/conversation.ts";
+import { addExplainCommand } from "./commands/explain.ts";
 import { addKeyCommands } from "./commands/key.ts";
 import { addKnowledgeCommands } from "./commands/knowledge.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
@@ -52,6 +53,7 @@ export async function runCli(args: readonly string[], config: Config, { stdout, 
   addUsageCommand(program, context);
   addAuditCommand(program, context);
   addProviderCommands(program, context);
+  addExplainCommand(program, context);
   addTokenCommand(program, context);
   addMigrateCommand(program, context);
   try {

@@ -4,6 +4,7 @@ import * as knowledge from "./0002_knowledge.ts";
 import * as conversations from "./0003_conversations.ts";
 import * as settling from "./0004_settling.ts";
 import * as tools from "./0005_tools.ts";
+import * as turnsByMessage from "./0006_turns_by_message.ts";
 
 /** Every migration of the conversation schema, oldest first. */
-export const migrations: readonly Migration[] = [bots, knowledge, conversations, settling, tools];
+export const migrations: readonly Migration[] = [bots, knowledge, conversations, settling, tools, turnsByMessage];

@@ -21,7 +21,12 @@ async function fill() {
   const bot = await createBot(db.database);
   const { workspaceId, id: botId, slug: botSlug } = bot;
   await insertKey(db.database, { publicKey: `k-${botId}`, workspaceId, botSlug, allowedDomains: ["a.example"] });
-  await insertPattern(db.database, { workspaceId, botId }, { pattern: "p", reason: "r", fallback: "", appliesTo: "both" }, 1);
+  await insertPattern(
+    db.database,
+    { workspaceId, botId },
+    { pattern: "p", reason: "r", fallback: "", appliesTo: "both" },
+    1,
+  );
   await putTool(db.database, { workspaceId, botId }, { name: "t", definition: {} }, 1);
   await putSource(db.database, {
     workspaceId,

@@ -16,7 +16,13 @@ describe("a tool is taken", () => {
   test.each([
     ["with names in its path and query", {}],
     ["with none", { url: "https://api.example.com/orders", method: "POST", parameters: schema({ n: {} }) }],
-    ["of an older schema", { url: "https://a.example/", parameters: '{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}' }],
+    [
+      "of an older schema",
+      {
+        url: "https://a.example/",
+        parameters: '{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}',
+      },
+    ],
   ])("%s", (_, given) => expect(() => requireHttpTool({ ...tool, ...given })).not.toThrow());
 
   test.each([
@@ -35,15 +41,35 @@ describe("a tool is refused", () => {
     ["whose arguments choose the port", { url: "https://a.example:{order_id}/{lang}" }, "path or the query only"],
     ["with a password", { url: "https://u:p@a.example/{order_id}/{lang}" }, "user name"],
     ["with half a brace", { url: "https://a.example/{order_id" }, "braces"],
-    ["with a URL that is not as browsers write it", { url: "https://A.example/{order_id}/{lang}" }, "https://a.example/"],
+    [
+      "with a URL that is not as browsers write it",
+      { url: "https://A.example/{order_id}/{lang}" },
+      "https://a.example/",
+    ],
     ["with a path that leads up", { url: "https://a.example/x/../{order_id}/{lang}" }, "written in full"],
-    ["that does not require what its URL needs", { parameters: schema({ order_id: {}, lang: {} }, ["lang"]) }, "order_id"],
+    [
+      "that does not require what its URL needs",
+      { parameters: schema({ order_id: {}, lang: {} }, ["lang"]) },
+      "order_id",
+    ],
     ["whose parameters are no JSON", { parameters: "{" }, "JSON"],
     ["whose parameters are no object's", { parameters: '{"type":"string"}' }, '"type": "object"'],
     ["whose parameters are no schema", { parameters: '{"type":"object","properties":3}' }, "no JSON Schema"],
-    ["with a schema from elsewhere", { parameters: '{"type":"object","$ref":"https://a.example/s"}' }, "no JSON Schema"],
-    ["with a pattern that takes for ever", { parameters: schema({ order_id: { pattern: "(?=a)" }, lang: {} }) }, "no JSON Schema"],
-    ["with a schema that is too long", { parameters: JSON.stringify({ type: "object", x: "x".repeat(16_384) }) }, "at most"],
+    [
+      "with a schema from elsewhere",
+      { parameters: '{"type":"object","$ref":"https://a.example/s"}' },
+      "no JSON Schema",
+    ],
+    [
+      "with a pattern that takes for ever",
+      { parameters: schema({ order_id: { pattern: "(?=a)" }, lang: {} }) },
+      "no JSON Schema",
+    ],
+    [
+      "with a schema that is too long",
+      { parameters: JSON.stringify({ type: "object", x: "x".repeat(16_384) }) },
+      "at most",
+    ],
   ])("%s", (_, given, named) => expect(() => requireHttpTool({ ...tool, ...given })).toThrow(named));
 
   test.each(["", "1a", "a b", "a__b", "a.b", "x".repeat(33)])("by the name %j", (name) =>

@@ -19,13 +19,16 @@ export type McpServerDefinition = { url: string; only: readonly string[] };
 export function requireNames({ name, secret }: { name: string; secret: string }): void {
   if (!NAME.test(name) || name.includes(SERVER_SEPARATOR))
     throw new Error("name must be 1 to 32 of A-Z a-z 0-9 _ -, begin with a letter, and hold no two _ in a row");
-  if (secret !== "" && !SECRET.test(secret)) throw new Error("secret must be the name of one in LLM_CONFIG's tool_secrets");
+  if (secret !== "" && !SECRET.test(secret))
+    throw new Error("secret must be the name of one in LLM_CONFIG's tool_secrets");
 }
 
 /** Throws an Error with a sentence fit for whoever wrote the tool. */
 export function requireHttpTool({ description, method, url, parameters }: HttpToolDefinition): void {
   if (description.trim() === "" || description.length > MAX_DESCRIPTION_CHARACTERS || description.includes("\0"))
-    throw new Error(`description must tell the model what the tool is for, in at most ${MAX_DESCRIPTION_CHARACTERS} characters`);
+    throw new Error(
+      `description must tell the model what the tool is for, in at most ${MAX_DESCRIPTION_CHARACTERS} characters`,
+    );
   if (!METHODS.some((each) => each === method)) throw new Error(`method must be one of ${METHODS.join(", ")}`);
   requireLength(url);
   requireUrlTemplate(url);

@@ -21,7 +21,8 @@ export function requireWebUrl(text: string): void {
   if (!URL.canParse(text) || !["http:", "https:"].includes(new URL(text).protocol))
     throw new Error("url must begin with http:// or https://");
   const url = new URL(text);
-  if (url.username !== "" || url.password !== "") throw new Error("url must not hold a user name or password: name a secret");
+  if (url.username !== "" || url.password !== "")
+    throw new Error("url must not hold a user name or password: name a secret");
   if (url.hash !== "") throw new Error("url must not hold a #");
   if (url.href !== text) throw new Error(`url must be written in full, as in ${url.href}`);
 }

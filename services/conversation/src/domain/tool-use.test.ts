@@ -15,10 +15,17 @@ test("a call of a tool is stored as the transcript shows it", () => {
   });
 });
 
-test.each(["", "{", "[]", '"x"', "null", '{"a":"\\u0000"}', '{"\\ud800":1}', '{"a":"\\udc00x"}', `{"a":${"[".repeat(40)}${"]".repeat(40)}}`])(
-  "arguments that cannot be stored, %j, are left out",
-  (text) => expect(use(text).arguments).toEqual({}),
-);
+test.each([
+  "",
+  "{",
+  "[]",
+  '"x"',
+  "null",
+  '{"a":"\\u0000"}',
+  '{"\\ud800":1}',
+  '{"a":"\\udc00x"}',
+  `{"a":${"[".repeat(40)}${"]".repeat(40)}}`,
+])("arguments that cannot be stored, %j, are left out", (text) => expect(use(text).arguments).toEqual({}));
 
 test("names that every object has are data", () => {
   expect(Object.keys(use('{"__proto__":{"a":1},"constructor":2}').arguments)).toEqual(["__proto__", "constructor"]);

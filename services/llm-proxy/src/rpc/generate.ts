@@ -54,11 +54,17 @@ export async function* handleGenerate(
   const record = beginCall({ workspaceId, turnId, asked, startedAtMs: deps.now() });
   const startedAt = new Date(deps.wallClock());
   let metering: Metering | undefined;
+  let areWaitsTold = false;
+  const waitsOnce = () => {
+    if (areWaitsTold) return {};
+    areWaitsTold = true;
+    return { waits: waitsOf(record, deps.now()) };
+  };
   const leave = deps.clock.enter();
   try {
     const texts = deps.responder.respond(record, prompt, context.signal);
     for await (const text of joined(texts, () => deps.clock.wait())) {
-      for (const piece of pieces(text)) yield { event: { case: "delta", value: { text: piece } } };
+      for (const piece of pieces(text)) yield { event: { case: "delta", value: { text: piece } }, ...waitsOnce() };
       failpoint("llm.token");
     }
     const { outcome = "cancelled", attempts } = record;
@@ -66,7 +72,7 @@ export async function* handleGenerate(
     const { tokensIn, tokensOut, estimated } = metering;
     const model = attempts > 0 ? record.model : "";
     const end = { status: STATUS[outcome], model, tokensIn, tokensOut, tokensEstimated: estimated, attempts };
-    yield { event: { case: "end", value: end } };
+    yield { event: { case: "end", value: end }, ...waitsOnce() };
   } finally {
     leave();
     metering ??= meter(record, prompt);
@@ -75,6 +81,17 @@ export async function* handleGenerate(
     deps.tokens.inc({ provider, direction: "out" }, metering.tokensOut);
     deps.ledger.add(toRow(record, metering, deps.newId(), startedAt));
   }
+}
+
+/** How long the first text has been waited for, or the end without one, from when the first model was tried. */
+function waitsOf({ tries, startedAtMs, firstTokenAtMs, queueMs }: CallRecord, nowMs: number) {
+  const [first] = tries;
+  const waitedMs = first === undefined ? 0 : (firstTokenAtMs ?? nowMs) - startedAtMs - first.startedMs;
+  return { queueMicroseconds: microseconds(queueMs), providerMicroseconds: microseconds(waitedMs - queueMs) };
+}
+
+function microseconds(ms: number): bigint {
+  return BigInt(Math.max(0, Math.round(ms * 1_000)));
 }
 
 function toRow(record: CallRecord, metering: Metering, callId: string, createdAt: Date): CallRow {

@@ -45,3 +45,5 @@ export { readiness } from "./readiness.ts";
 export { connectPeer, type PeerOptions } from "./rpc-peers.ts";
 export { run } from "./run.ts";
 export { runMigrations } from "./run-migrations.ts";
+export { readTracing, type TracingSettings } from "./tracing/settings.ts";
+export { openSpan, type Span, traced, tracer } from "./tracing/tracer.ts";

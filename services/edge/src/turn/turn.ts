@@ -2,7 +2,7 @@ import { type RpcClient, RpcError, status } from "@parley/rpc";
 import { type CloseTurnResponse, type ConversationService, TurnOutcome } from "@parley/rpc/conversation";
 import { type GenerateEnd, GenerateStatus, type LlmService, type ToolCall } from "@parley/rpc/llm";
 import { type QuotaService, ReserveStatus } from "@parley/rpc/quota";
-import { failpoint } from "@parley/service-kit";
+import { failpoint, tracer } from "@parley/service-kit";
 import type { TurnCloser } from "./close-turn.ts";
 import type { Blocked, Done, FinishReason, QuotaExceeded, TurnSink } from "./events.ts";
 import { type FailureCode, failure, failureCode, quotaExceededMessage } from "./failures.ts";
@@ -84,6 +84,7 @@ export async function runTurn(
 ): Promise<TurnReport> {
   const turnId = deps.newTurnId();
   const { workspaceId, sessionId } = request;
+  tracer()?.annotate({ "parley.turn_id": turnId, "parley.workspace_id": workspaceId });
 
   const opened = await openTurn(deps, { ...request, turnId, edgeId: deps.edgeId }, watch);
   failpoint("edge.opened");

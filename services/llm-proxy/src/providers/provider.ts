@@ -7,8 +7,8 @@ export type ProviderCall = {
   prompt: Prompt;
   /** Aborted when nobody waits any more; its reason is what the stream should throw. */
   signal: AbortSignal;
-  /** To be called when the model has finished: whatever fails afterwards no longer matters. */
-  onFinished: () => void;
+  /** To be called when the model has finished, with its word for why: whatever fails afterwards no longer matters. */
+  onFinished: (reason: string) => void;
   /** To be called with the provider's own count of tokens, when it gives one. */
   onUsage: (usage: Usage) => void;
 };

@@ -3,6 +3,7 @@ import type { BreakerVerdict } from "../domain/breaker.ts";
 import { ProviderFailure } from "../domain/failure.ts";
 import type { Candidate } from "../providers/catalog.ts";
 import type { CallRecord, Try } from "./call-record.ts";
+import { endProviderSpan, openProviderSpan } from "./provider-span.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** Far beyond any answer: a provider that does not stop must not fill our memory, nor a visitor's. */
@@ -13,13 +14,14 @@ const MAX_REPLY_CHARACTERS = 4 * 1024 * 1024;
  * added to the record; how it ended is for the caller to write down.
  */
 export async function* attempt(
-  { guarded, name }: Candidate,
+  candidate: Candidate,
   prompt: Prompt,
   record: CallRecord,
   tried: Try,
   signal: AbortSignal,
   now: () => number,
 ): AsyncGenerator<string> {
+  const { guarded, name } = candidate;
   const { settings, provider, breaker, concurrency } = guarded;
   const beganAtMs = now();
   const release = await concurrency.acquire(record.workspaceId, signal).finally(() => {
@@ -35,6 +37,9 @@ export async function* attempt(
   tried.sent = true;
   record.usage = undefined;
   record.finished = false;
+  record.finishReason = "";
+  const span = openProviderSpan(candidate, record);
+  let failure = "cancelled";
   const watchdog = new Watchdog(settings.timeouts, signal);
   let verdict: BreakerVerdict = "neutral";
   try {
@@ -42,7 +47,8 @@ export async function* attempt(
       model: name,
       prompt,
       signal: watchdog.signal,
-      onFinished: () => {
+      onFinished: (reason) => {
+        record.finishReason = reason;
         if (!record.finished) watchdog.finish();
         record.finished = true;
       },
@@ -68,11 +74,17 @@ export async function* attempt(
     const isDown = record.firstTokenAtMs === undefined && cause instanceof ProviderFailure && cause.fault;
     verdict = isDown && !record.finished ? "fault" : "ok";
     // A finished reply is whole, whatever befalls its count of tokens or the end of its connection.
+    failure = reasonOf(cause);
     if (!record.finished) throw cause;
   } finally {
     tried.latencyMs = now() - beganAtMs;
     watchdog.stop();
     settle(verdict);
     release();
+    endProviderSpan(span, record, record.finished ? undefined : failure);
   }
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof ProviderFailure ? cause.reason : "internal";
 }

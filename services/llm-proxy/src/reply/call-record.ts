@@ -51,6 +51,8 @@ export type CallRecord = {
   text: string;
   usage: Usage | undefined;
   finished: boolean;
+  /** Why the model finished, in the provider's word; empty while it has not. */
+  finishReason: string;
   outcome: Outcome | undefined;
   /** Why it did not complete, in a few words of our own; empty when it did. */
   reason: string;
@@ -72,6 +74,7 @@ export function beginCall(call: Pick<CallRecord, "workspaceId" | "turnId" | "ask
     text: "",
     usage: undefined,
     finished: false,
+    finishReason: "",
     outcome: undefined,
     reason: "",
   };

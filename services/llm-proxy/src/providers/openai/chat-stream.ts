@@ -15,6 +15,8 @@ export class ChatStreamReader {
   finished: boolean = false;
   /** `[DONE]` was read: nothing follows. */
   ended: boolean = false;
+  /** Why the model finished, if it is a word. */
+  finishReason: string = "";
   usage: Usage | undefined;
   readonly #events = new EventStream((event) => this.#read(event.event, event.data));
   #answered: boolean = false;
@@ -78,7 +80,10 @@ export class ChatStreamReader {
     this.#answered = true;
     if (choice.finish_reason === "error") throw failureOfError(choice.error);
     this.#text += contentText(field(choice, "delta", isObject) ?? {});
-    if (typeof choice.finish_reason === "string" && choice.finish_reason !== "") this.finished = true;
+    if (typeof choice.finish_reason === "string" && choice.finish_reason !== "") {
+      this.finished = true;
+      this.finishReason = codeOf(choice.finish_reason) ?? "";
+    }
   }
 }
 

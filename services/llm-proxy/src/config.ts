@@ -1,4 +1,4 @@
-import { Environment, LOG_LEVELS } from "@parley/service-kit";
+import { Environment, LOG_LEVELS, readTracing } from "@parley/service-kit";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -21,6 +21,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
     /** Where tools may go, beside public addresses. */
     egress: environment.egressPolicy(),
+    tracing: readTracing(environment),
     /** The file of providers and routes; without one, they follow from the variables below. */
     llmConfigPath: environment.optional("LLM_CONFIG"),
     defaultModel: environment.optional("DEFAULT_MODEL"),

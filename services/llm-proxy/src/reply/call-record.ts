@@ -68,6 +68,8 @@ export type CallRecord = {
   toolsMs: number;
   /** Set when a pattern matched the reply. */
   blocked: Verdict | undefined;
+  /** Why the model finished, in the provider's word; empty while it has not. */
+  finishReason: string;
   outcome: Outcome | undefined;
   /** Why it did not complete, in a few words of our own; empty when it did. */
   reason: string;
@@ -96,6 +98,7 @@ export function beginCall(call: Pick<CallRecord, "workspaceId" | "turnId" | "ask
     toolCalls: 0,
     toolsMs: 0,
     blocked: undefined,
+    finishReason: "",
     outcome: undefined,
     reason: "",
   };

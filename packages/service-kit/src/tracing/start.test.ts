@@ -14,7 +14,7 @@ const WATCH = `data:text/javascript,${encodeURIComponent(`
 
 async function loadedWith(settings: string): Promise<string> {
   const script = `
-    import { createLogger, Lifecycle, tracer } from "@parley/service-kit";
+    import { createLogger, Lifecycle, tracer } from "./src/index.ts";
     import { startTracing } from "./src/tracing/start.ts";
     const log = createLogger("test", "silent");
     const lifecycle = new Lifecycle(log);

@@ -39,6 +39,7 @@ export async function drawDashboard(
   const minutes = Math.round((span.to - span.from) / 60);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="${FONT}">`,
+    `<title>The dashboard ${dashboard.title}</title>`,
     `<rect width="${width}" height="${height}" fill="#f4f5f7"/>`,
     text(MARGIN + 6, 30, dashboard.title, { size: 19, weight: 600 }),
     text(width - MARGIN - 6, 30, `${minutes} minutes`, { size: 13, color: FAINT, anchor: "end" }),

@@ -2,7 +2,7 @@ import type { Prometheus } from "../../support/prometheus.ts";
 import { type Dashboard, filledIn, type Panel } from "../sources.ts";
 import { type Box, chart, type Line, type Span } from "./chart.ts";
 import { stat } from "./stat.ts";
-import { escaped, FAINT, text } from "./svg.ts";
+import { FAINT, text } from "./svg.ts";
 
 /** Grafana's grid, in pixels: 24 columns, and rows of which a chart takes eight. */
 const COLUMN = 62;
@@ -38,8 +38,8 @@ export async function drawDashboard(
   );
   const minutes = Math.round((span.to - span.from) / 60);
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" font-family="${FONT}">`,
-    `<title>${escaped(dashboard.title)}</title>`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="${FONT}">`,
+    `<title>The dashboard ${dashboard.title}</title>`,
     `<rect width="${width}" height="${height}" fill="#f4f5f7"/>`,
     text(MARGIN + 6, 30, dashboard.title, { size: 19, weight: 600 }),
     text(width - MARGIN - 6, 30, `${minutes} minutes`, { size: 13, color: FAINT, anchor: "end" }),

@@ -148,6 +148,7 @@ describe("parley moderation", () => {
       pattern: "se(c|k)ret",
       reason: expect.any(String),
       fallback: "No.",
+      applies_to: "message",
     });
     expect(await json("moderation", "list", ...ofBot())).toEqual([added]);
     expect(await json("moderation", "remove", String(added.id), ...ofBot())).toEqual({ id: added.id, removed: true });

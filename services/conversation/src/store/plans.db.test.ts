@@ -43,6 +43,9 @@ beforeAll(async () => {
     INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback)
     SELECT b.workspace_id, b.bot_id, 'p', 'r', '' FROM conversation.bots b;
 
+    INSERT INTO conversation.tools (workspace_id, bot_id, name, definition)
+    SELECT b.workspace_id, b.bot_id, 'look_up', '{}' FROM conversation.bots b;
+
     INSERT INTO conversation.knowledge_sources (workspace_id, bot_id, name, format, characters, chunks, updated_at)
     SELECT b.workspace_id, b.bot_id, 'source', 'md', 0, 0, now() FROM conversation.bots b;
 

@@ -15,6 +15,7 @@ import {
   PromptSchema,
   ProviderAdminService,
   Role,
+  type ToolCall,
 } from "@parley/rpc/llm";
 import { createLogger, type Database, Lifecycle, migrate, openDatabase } from "@parley/service-kit";
 import { createDatabase, freePorts } from "@parley/testing";
@@ -33,6 +34,8 @@ export type Events = {
   text: string;
   /** Every end that came; a right stream has one. */
   ends: GenerateEnd[];
+  /** The tools that were called, in order. */
+  toolCalls: ToolCall[];
   end: GenerateEnd;
 };
 
@@ -174,9 +177,11 @@ function open(client: LlmClient, options: GenerateOptions = {}) {
 async function generate(client: LlmClient, options: GenerateOptions = {}): Promise<Events> {
   const texts: string[] = [];
   const ends: GenerateEnd[] = [];
+  const toolCalls: ToolCall[] = [];
   for await (const { event } of open(client, options)) {
     if (ends.length > 0) throw new Error(`a ${event.case} came after the end`);
     if (event.case === "end") ends.push(event.value);
+    if (event.case === "toolCall") toolCalls.push(event.value);
     if (event.case === "delta") {
       texts.push(event.value.text);
       options.onText?.(event.value.text);
@@ -184,7 +189,7 @@ async function generate(client: LlmClient, options: GenerateOptions = {}): Promi
   }
   const [end] = ends;
   if (end === undefined) throw new Error("the stream closed without an end");
-  return { texts, text: texts.join(""), ends, end };
+  return { texts, text: texts.join(""), ends, end, toolCalls };
 }
 
 /** The status's name, which reads better in a failed test than its number. */

@@ -79,7 +79,14 @@ describe("a tool is refused", () => {
 
 describe("arguments", () => {
   const { problemWith } = readParameters(
-    schema({ id: { type: "string", pattern: "^[A-Z]+(x+x+)*$" }, count: { type: "integer", maximum: 9 } }),
+    schema(
+      {
+        id: { type: "string", pattern: "^[A-Z]+(x+x+)*$" },
+        code: { pattern: "^\\d+$" },
+        count: { type: "integer", maximum: 9 },
+      },
+      ["id", "count"],
+    ),
   );
 
   test.each([
@@ -87,6 +94,7 @@ describe("arguments", () => {
     ["of another type are refused", { id: "ABC", count: "3" }, "must be integer"],
     ["that are missing are refused", { id: "ABC" }, "must have required property 'count'"],
     ["that are not known are refused", { id: "ABC", count: 1, more: 1 }, "must NOT have additional properties"],
+    ["that do not match another pattern are refused", { id: "ABC", count: 1, code: "x" }, "must match pattern"],
     ["that do not match are refused, soon", { id: `A${"x".repeat(5_000)}y`, count: 1 }, "must match pattern"],
   ])("%s", (_, values, problem) => {
     const started = performance.now();

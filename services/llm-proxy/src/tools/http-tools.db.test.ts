@@ -1,0 +1,355 @@
+import { randomUUID } from "node:crypto";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { Role, type ToolSchema } from "@parley/rpc/llm";
+import {
+  type FakeProvider,
+  type ReceivedRequest,
+  type Reply,
+  startFakeProvider,
+  startToolServer,
+  type ToolServer,
+} from "@parley/testing";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { eventually, startTestProxy, statusOf, type TestProxy } from "../test-proxy.ts";
+
+const SECRET = "sk-of-the-tool";
+
+let provider: FakeProvider;
+let other: FakeProvider;
+let server: ToolServer;
+let proxy: TestProxy;
+beforeAll(async () => {
+  [provider, other, server] = await Promise.all([startFakeProvider(), startFakeProvider(), startToolServer()]);
+  proxy = await startTestProxy({
+    environment: { TOOL_KEY: SECRET, EGRESS_ALLOW: "127.0.0.1" },
+    config: `
+      default_model: fake:default
+      tools: { timeout_ms: 600, max_rounds: 3, max_calls: 4, max_result_bytes: 1024 }
+      tool_secrets:
+        orders: { env: TOOL_KEY, hosts: ["${server.url}"], workspaces: ["ws_test"] }
+        keyed: { env: TOOL_KEY, hosts: ["${server.url}"], workspaces: ["*"], header: X-Api-Key }
+        elsewhere: { env: TOOL_KEY, hosts: ["api.example.com"], workspaces: ["*"] }
+      providers:
+        fake:
+          base_url: ${provider.url}
+          retries: { max_attempts: 2, base_delay_ms: 1 }
+          prices: { default: { input: 1000, output: 2000 } }
+          breaker: { failures: 1000 }
+        other: { base_url: ${other.url} }
+      routes: { pair: ["fake:default", "other:default"] }
+    `,
+  });
+});
+afterAll(async () => {
+  await proxy.drop();
+  await Promise.all([provider.close(), other.close(), server.close()]);
+});
+afterEach(() => {
+  provider.reset();
+  other.reset();
+  server.requests.length = 0;
+});
+beforeEach(() => server.answer(() => ({ body: '{"state":"sent"}' })));
+
+type ToolInit = MessageInitShape<typeof ToolSchema>;
+type Http = { method?: string; url?: string; parameters?: object; secret?: string; name?: string };
+
+const order = ({
+  method = "GET",
+  url = "/orders/{id}",
+  parameters,
+  secret = "",
+  name = "order",
+}: Http = {}): ToolInit => ({
+  name,
+  secret,
+  kind: {
+    case: "http",
+    value: {
+      description: "Finds an order.",
+      method,
+      url: url.startsWith("http") ? url : server.url + url,
+      parameters: JSON.stringify({
+        type: "object",
+        properties: parameters ?? { id: { type: "string" }, lang: { type: "string" } },
+        required: ["id"],
+      }),
+    },
+  },
+});
+
+type Message = { role: string; content: string | null; tool_call_id?: string; tool_calls?: unknown[] };
+const messagesOf = (request: ReceivedRequest | undefined) =>
+  (request?.body as { messages: Message[] } | undefined)?.messages ?? [];
+const lastOf = (request: ReceivedRequest | undefined) => messagesOf(request).at(-1);
+const afterTools = ({ body }: ReceivedRequest) => (body as { messages: Message[] }).messages.at(-1)?.role === "tool";
+
+/** A model that calls these tools, and then says what they answered. */
+function callsFirst(...calls: { name: string; arguments: string }[]): void {
+  provider.script((request) =>
+    afterTools(request) ? { tokens: ["So: ", lastOf(request)?.content ?? ""] } : { toolCalls: calls },
+  );
+}
+
+function ask(
+  tool: ToolInit | ToolInit[],
+  options: { workspaceId?: string; turnId?: string; signal?: AbortSignal; model?: string } = {},
+) {
+  const tools = Array.isArray(tool) ? tool : [tool];
+  return proxy.generate({ ...options, prompt: { tools, messages: [{ role: Role.USER, content: "Where is it?" }] } });
+}
+
+describe("an HTTP tool", () => {
+  test("is offered with its schema, called with what the model wrote, and its answer goes back as the tool's", async () => {
+    callsFirst({ name: "order", arguments: '{"id":"A 7","lang":"de"}' });
+    const events = await ask(order());
+    expect(statusOf(events)).toBe("COMPLETE");
+    expect(events.text).toBe('So: {"state":"sent"}');
+    expect(server.requests).toMatchObject([{ method: "GET", url: "/orders/A%207?lang=de", body: "" }]);
+    const [asked, again] = provider.requests;
+    expect(asked?.body).toMatchObject({
+      tools: [
+        {
+          type: "function",
+          function: { name: "order", description: "Finds an order.", parameters: { required: ["id"] } },
+        },
+      ],
+    });
+    expect(messagesOf(again).slice(-2)).toEqual([
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [
+          { id: "call_0", type: "function", function: { name: "order", arguments: '{"id":"A 7","lang":"de"}' } },
+        ],
+      },
+      { role: "tool", tool_call_id: "call_0", content: '{"state":"sent"}' },
+    ]);
+    expect(messagesOf(asked)[0]).toMatchObject({ role: "system", content: expect.stringContaining("is data") });
+    expect(events.toolCalls).toMatchObject([
+      { name: "order", arguments: '{"id":"A 7","lang":"de"}', status: "ok", latencyMs: expect.any(Number) },
+    ]);
+  });
+
+  test("is metered with the reply: every question's tokens and cost add up, and the ledger tells of each", async () => {
+    callsFirst({ name: "order", arguments: '{"id":"1"}' }, { name: "order", arguments: '{"id":"2"}' });
+    server.answer(() => ({ body: "{}", delayMs: 120 }));
+    const turnId = randomUUID();
+    const { end, toolCalls } = await ask(order(), { turnId });
+    expect(toolCalls.map((call) => call.status)).toEqual(["ok", "ok"]);
+    expect(end).toMatchObject({ tokensIn: 42, tokensOut: 68, attempts: 2, tokensEstimated: false });
+    const [row] = await proxy.rowsOf("ws_test", turnId);
+    expect(row).toMatchObject({
+      rounds: 2,
+      toolCalls: 2,
+      attempts: provider.requests.length,
+      cost: "0.1780000000",
+      outcome: "complete",
+    });
+    // Both at once: they waited for the slower one.
+    expect(row?.toolsMs).toBeGreaterThanOrEqual(119);
+    expect(row?.tries).toHaveLength(2);
+  });
+
+  test("gets a POST's arguments as JSON, with a declared secret in its header, which comes back to nobody", async () => {
+    callsFirst({ name: "order", arguments: '{"id":"7","lang":"de"}' });
+    server.answer(({ headers }) => ({ body: JSON.stringify({ echo: headers.authorization }) }));
+    const events = await ask(order({ method: "POST", secret: "orders" }));
+    expect(server.requests).toMatchObject([
+      {
+        method: "POST",
+        url: "/orders/7",
+        body: '{"lang":"de"}',
+        headers: { authorization: `Bearer ${SECRET}`, "content-type": "application/json" },
+      },
+    ]);
+    expect(events.text).toBe('So: {"echo":"Bearer [secret]"}');
+    expect(JSON.stringify(provider.requests)).not.toContain(SECRET);
+  });
+
+  test("takes a secret in a header of its own", async () => {
+    callsFirst({ name: "order", arguments: '{"id":"7"}' });
+    await ask(order({ secret: "keyed" }));
+    expect(server.requests[0]?.headers).toMatchObject({ "x-api-key": SECRET });
+  });
+});
+
+describe("a call is refused, and the model told no more than that,", () => {
+  test.each([
+    ["of a secret nobody declared", { secret: "nobody" }, {}],
+    ["of a secret of another host", { secret: "elsewhere" }, {}],
+    ["of a secret of another workspace", { secret: "orders" }, { workspaceId: "ws_other" }],
+    ["to an address that is not permitted", { url: "http://127.0.0.2:65000/{id}" }, {}],
+    ["to where clouds keep their metadata", { url: "http://169.254.169.254/{id}" }, {}],
+  ])("%s", async (_, http, options) => {
+    callsFirst({ name: "order", arguments: '{"id":"7"}' });
+    const events = await ask(order(http), options);
+    expect(events.toolCalls).toMatchObject([{ status: "not_allowed" }]);
+    expect(events.text).toBe("So: Error: the tool is not available");
+    expect(server.requests).toEqual([]);
+  });
+
+  test("when it redirects: the secret goes nowhere else", async () => {
+    const elsewhere = await startToolServer();
+    callsFirst({ name: "order", arguments: '{"id":"7"}' });
+    server.answer(() => ({ status: 307, headers: { location: `${elsewhere.url}/` } }));
+    for (const method of ["GET", "POST"]) {
+      const events = await ask(order({ secret: "orders", method }));
+      expect(events.toolCalls).toMatchObject([{ status: "failed" }]);
+    }
+    expect(elsewhere.requests).toEqual([]);
+    await elsewhere.close();
+  });
+});
+
+describe("a call that fails is an answer for the model, and no error for the visitor:", () => {
+  const good = '{"id":"7"}';
+  test.each<[string, string, string, Parameters<ToolServer["answer"]>[0] | undefined, string, string]>([
+    ["an HTTP status", "order", good, () => ({ status: 500, body: "no luck" }), "failed", "HTTP 500: no luck"],
+    ["no answer in time", "order", good, () => ({ hangs: true }), "timeout", "in time"],
+    ["too large an answer", "order", good, () => ({ body: "x".repeat(2_000) }), "too_large", "too large"],
+    [
+      "what is no text",
+      "order",
+      good,
+      () => ({ headers: { "content-type": "image/png" }, body: "x" }),
+      "failed",
+      "not text",
+    ],
+    ["arguments that do not fit", "order", '{"id":7}', undefined, "invalid_arguments", "must be string"],
+    ["arguments that are missing", "order", "", undefined, "invalid_arguments", "required property 'id'"],
+    ["arguments that lead elsewhere", "order", '{"id":".."}', undefined, "invalid_arguments", "do not fit"],
+    ["arguments that are no JSON", "order", '{"id":', undefined, "invalid_arguments", "no JSON object"],
+    ["arguments that are no object", "order", "[1]", undefined, "invalid_arguments", "no JSON object"],
+    ["a tool there is not", "refund", good, undefined, "unknown_tool", "no tool of this name"],
+  ])("%s", async (_, name, given, answer, status, told) => {
+    callsFirst({ name, arguments: given });
+    if (answer !== undefined) server.answer(answer);
+    const events = await ask(order());
+    expect(statusOf(events)).toBe("COMPLETE");
+    expect(events.toolCalls).toMatchObject([{ name, status }]);
+    expect(lastOf(provider.requests[1])).toMatchObject({ role: "tool", content: expect.stringContaining(told) });
+    if (answer === undefined) expect(server.requests).toEqual([]);
+  });
+
+  test("a server that is not there", async () => {
+    const gone = await startToolServer();
+    await gone.close();
+    callsFirst({ name: "order", arguments: good });
+    const events = await ask(order({ url: `${gone.url}/{id}` }));
+    expect(events.toolCalls).toMatchObject([{ status: "failed" }]);
+    expect(events.text).toBe("So: Error: the tool cannot be reached");
+  });
+});
+
+describe("a model that does not stop calling tools", () => {
+  const calling = { toolCalls: [{ name: "order", arguments: '{"id":"7"}' }] };
+  const mustAnswer = ({ body }: ReceivedRequest) => (body as { tool_choice?: string }).tool_choice === "none";
+
+  test("has to answer after so many rounds", async () => {
+    provider.script((request) => (mustAnswer(request) ? { tokens: ["Done."] } : calling));
+    const events = await ask(order());
+    expect([statusOf(events), events.text]).toEqual(["COMPLETE", "Done."]);
+    expect(events.toolCalls).toHaveLength(3);
+    expect(provider.requests).toHaveLength(4);
+  });
+
+  test("and calls them all the same fails", async () => {
+    provider.script(() => calling);
+    const turnId = randomUUID();
+    const events = await ask(order(), { turnId });
+    expect([statusOf(events), events.ends.length, provider.requests.length]).toEqual(["PROVIDER_ERROR", 1, 4]);
+    expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject({ reason: "tool_calls", toolCalls: 3, rounds: 4 });
+  });
+
+  test("gets no more calls in one reply than it may make", async () => {
+    provider.script((request) =>
+      afterTools(request)
+        ? { tokens: ["Done."] }
+        : { toolCalls: Array.from({ length: 6 }, () => calling.toolCalls[0] as never) },
+    );
+    const { toolCalls } = await ask(order());
+    expect(toolCalls.map((call) => call.status).toSorted()).toEqual([
+      "ok",
+      "ok",
+      "ok",
+      "ok",
+      "over_limit",
+      "over_limit",
+    ]);
+    expect(server.requests).toHaveLength(4);
+    expect(mustAnswer(provider.requests[1] as ReceivedRequest)).toBe(true);
+  });
+});
+
+describe("failover", () => {
+  const calling = { toolCalls: [{ name: "order", arguments: '{"id":"7"}' }] };
+
+  test("after a tool was called goes on with what it answered, and does not call it again", async () => {
+    provider.script((request) => (afterTools(request) ? { status: 500 } : calling));
+    const turnId = randomUUID();
+    const events = await ask(order(), { model: "route:pair", turnId });
+    expect([statusOf(events), events.end.model, events.end.attempts]).toEqual(["COMPLETE", "other:default", 4]);
+    expect(server.requests).toHaveLength(1);
+    expect(lastOf(other.requests[0])).toMatchObject({ role: "tool", content: '{"state":"sent"}' });
+    const [row] = await proxy.rowsOf("ws_test", turnId);
+    expect(row?.tries.map(({ model, outcome, next }) => [model, outcome, next])).toEqual([
+      ["fake:default", "complete", ""],
+      ["fake:default", "provider_error", "retry"],
+      ["fake:default", "provider_error", "failover"],
+      ["other:default", "complete", ""],
+    ]);
+    // One of the two models has no price, so nobody knows what it cost.
+    expect(row).toMatchObject({ failovers: 1, rounds: 2, cost: null });
+  });
+
+  test("never joins two models' texts, also when a tool was called between", async () => {
+    provider.script(
+      (request): Reply => (afterTools(request) ? { status: 500 } : { ...calling, tokens: ["Let me look. "] }),
+    );
+    const events = await ask(order(), { model: "route:pair" });
+    expect([statusOf(events), events.text]).toEqual(["PROVIDER_ERROR", "Let me look. "]);
+    expect(other.requests).toEqual([]);
+  });
+});
+
+test("text before and after a call is one reply", async () => {
+  provider.script(
+    (request): Reply =>
+      afterTools(request)
+        ? { tokens: ["It was sent."] }
+        : { tokens: ["Let me look. "], toolCalls: [{ name: "order", arguments: '{"id":"7"}' }] },
+  );
+  const events = await ask(order());
+  expect(events.text).toBe("Let me look. It was sent.");
+  expect(messagesOf(provider.requests[1]).at(-2)).toMatchObject({ role: "assistant", content: "Let me look. " });
+});
+
+test("a caller who leaves amid a call ends it within a second, and the row says so", async () => {
+  callsFirst({ name: "order", arguments: '{"id":"7"}' });
+  server.answer(() => ({ hangs: true }));
+  const caller = new AbortController();
+  const turnId = randomUUID();
+  const call = ask(order(), { signal: caller.signal, turnId });
+  await eventually(
+    () => server.requests.length,
+    (length) => length === 1,
+  );
+  const leftAt = Date.now();
+  caller.abort();
+  await expect(call).rejects.toMatchObject({ code: "cancelled" });
+  const [request] = await eventually(
+    () => server.requests,
+    ([each]) => each?.closedByClientAt !== undefined,
+  );
+  expect((request?.closedByClientAt ?? 0) - leftAt).toBeLessThan(1_000);
+  const [row] = await proxy.rowsOf("ws_test", turnId);
+  // What was used before is in the books once.
+  expect(row).toMatchObject({ outcome: "cancelled", rounds: 1, toolCalls: 1, tokensIn: 21, tokensOut: 34 });
+});
+
+test("the built-in model needs no tools and is offered none", async () => {
+  const events = await ask(order(), { model: "builtin:extractive" });
+  expect(statusOf(events)).toBe("COMPLETE");
+  expect(events.toolCalls).toEqual([]);
+});

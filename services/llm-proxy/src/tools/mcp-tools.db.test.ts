@@ -1,0 +1,185 @@
+import { randomUUID } from "node:crypto";
+import { Role } from "@parley/rpc/llm";
+import {
+  type FakeProvider,
+  type McpTestServer,
+  type ReceivedRequest,
+  startFakeProvider,
+  startMcpServer,
+  startToolServer,
+} from "@parley/testing";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { eventually, startTestProxy, statusOf, type TestProxy } from "../test-proxy.ts";
+
+const SECRET = "sk-of-the-server";
+const text = (words: string) => ({ content: [{ type: "text" as const, text: words }] });
+
+let hung: (() => void) | undefined;
+let provider: FakeProvider;
+let server: McpTestServer;
+let proxy: TestProxy;
+beforeAll(async () => {
+  [provider, server] = await Promise.all([
+    startFakeProvider(),
+    startMcpServer([
+      {
+        name: "orders.find",
+        description: "Finds an order.",
+        inputSchema: { type: "object", properties: { id: { type: "string" } }, required: ["id"] },
+        call: ({ id }) => text(`order ${String(id)} was sent`),
+      },
+      { name: "fail", call: () => ({ ...text("there is no such order"), isError: true }) },
+      { name: "throw", call: () => Promise.reject(new Error("inside of the server")) },
+      { name: "long", call: () => text("x".repeat(2_000)) },
+      { name: "image", call: () => ({ content: [{ type: "image", data: "AA==", mimeType: "image/png" }] }) },
+      { name: "hang", call: () => new Promise<never>(() => hung?.()) },
+    ]),
+  ]);
+  proxy = await startTestProxy({
+    environment: { KEY: SECRET, EGRESS_ALLOW: "127.0.0.1/32" },
+    config: `
+      default_model: fake:default
+      tools: { timeout_ms: 1500, max_result_bytes: 1024 }
+      tool_secrets: { mcp: { env: KEY, hosts: ["${new URL(server.url).origin}"], workspaces: ["ws_test"] } }
+      providers: { fake: { base_url: "${provider.url}" } }
+    `,
+  });
+});
+afterAll(async () => {
+  await proxy.drop();
+  await Promise.all([provider.close(), server.close()]);
+});
+afterEach(() => provider.reset());
+
+type Message = { role: string; content: string };
+const lastOf = ({ body }: ReceivedRequest) => (body as { messages: Message[] }).messages.at(-1);
+const namesOf = (request: ReceivedRequest | undefined) =>
+  (request?.body as { tools?: { function: { name: string } }[] } | undefined)?.tools?.map((each) => each.function.name);
+
+function ask(
+  call: { name: string; arguments: string } | undefined,
+  given: {
+    url?: string;
+    only?: string[];
+    secret?: string;
+    signal?: AbortSignal;
+    turnId?: string;
+    workspaceId?: string;
+  } = {},
+) {
+  const { url = server.url, only = [], secret = "mcp", ...options } = given;
+  provider.script((request) =>
+    call === undefined || lastOf(request)?.role === "tool"
+      ? { tokens: ["So: ", call === undefined ? "nothing" : (lastOf(request)?.content ?? "")] }
+      : { toolCalls: [call] },
+  );
+  return proxy.generate({
+    ...options,
+    prompt: {
+      tools: [{ name: "shop", secret, kind: { case: "mcp", value: { url, only } } }],
+      messages: [{ role: Role.USER, content: "Where is it?" }],
+    },
+  });
+}
+
+test("a server's tools are offered under its name, called, and their answer goes back to the model", async () => {
+  const events = await ask({ name: "shop__orders_find", arguments: '{"id":"A7"}' });
+  expect(statusOf(events)).toBe("COMPLETE");
+  expect(events.text).toBe("So: order A7 was sent");
+  expect(events.toolCalls).toMatchObject([{ name: "shop__orders_find", arguments: '{"id":"A7"}', status: "ok" }]);
+  expect(namesOf(provider.requests[0])).toEqual(
+    ["orders_find", "fail", "throw", "long", "image", "hang"].map((name) => `shop__${name}`),
+  );
+  expect(provider.requests[0]?.body).toMatchObject({
+    tools: expect.arrayContaining([
+      {
+        type: "function",
+        function: {
+          name: "shop__orders_find",
+          description: "Finds an order.",
+          parameters: { type: "object", properties: { id: { type: "string" } }, required: ["id"] },
+        },
+      },
+    ]),
+  });
+  // Every request has shown the secret, and no conversation is left behind.
+  expect(new Set(server.authorizations)).toEqual(new Set([`Bearer ${SECRET}`]));
+  await eventually(
+    () => server.openSessions(),
+    (open) => open === 0,
+  );
+});
+
+test("what it offers is asked for once, and not before every reply", async () => {
+  await ask(undefined);
+  const listed = server.methods.filter((method) => method === "tools/list").length;
+  for (let reply = 0; reply < 3; reply++) await ask(undefined);
+  expect(server.methods.filter((method) => method === "tools/list")).toHaveLength(listed);
+});
+
+test("only the chosen tools are offered", async () => {
+  await ask(undefined, { only: ["fail"] });
+  expect(namesOf(provider.requests[0])).toEqual(["shop__fail"]);
+});
+
+test.each([
+  ["fail", "failed", "Error: there is no such order"],
+  ["throw", "failed", "Error: the tool cannot be reached"],
+  ["long", "too_large", "Error: the tool's answer is too large"],
+  ["image", "ok", "[image left out]"],
+  ["nothing", "unknown_tool", "Error: there is no tool of this name"],
+  ["hang", "timeout", "Error: the tool did not answer in time"],
+])("a call of %s is %s for the model", async (name, status, told) => {
+  const events = await ask({ name: `shop__${name}`, arguments: "" });
+  expect(statusOf(events)).toBe("COMPLETE");
+  expect(events.toolCalls).toMatchObject([{ name: `shop__${name}`, status }]);
+  expect(events.text).toBe(`So: ${told}`);
+  await eventually(
+    () => server.openSessions(),
+    (open) => open === 0,
+  );
+});
+
+test("a caller who leaves amid a call leaves no conversation behind", async () => {
+  const caller = new AbortController();
+  hung = () => caller.abort();
+  await expect(ask({ name: "shop__hang", arguments: "{}" }, { signal: caller.signal })).rejects.toMatchObject({
+    code: "cancelled",
+  });
+  hung = undefined;
+  await eventually(
+    () => server.openSessions(),
+    (open) => open === 0,
+  );
+});
+
+test.each([
+  ["that is not there", () => ({ url: "http://127.0.0.1:65000/mcp", secret: "" })],
+  ["at an address that is not permitted", () => ({ url: "http://127.0.0.2:65000/mcp", secret: "" })],
+  ["whose secret is not for this workspace", () => ({ workspaceId: "ws_other" })],
+])("a server %s is left out, and the bot answers all the same", async (_, given) => {
+  const events = await ask(undefined, given());
+  expect([statusOf(events), events.text]).toEqual(["COMPLETE", "So: nothing"]);
+  expect(namesOf(provider.requests[0])).toBeUndefined();
+});
+
+test("a server that redirects or does not end is not followed to the end", async () => {
+  const strange = await startToolServer();
+  const elsewhere = await startToolServer();
+  strange.answer(() => ({ status: 307, headers: { location: `${elsewhere.url}/mcp` } }));
+  expect((await ask(undefined, { url: `${strange.url}/mcp`, secret: "" })).text).toBe("So: nothing");
+  expect(strange.requests.length).toBeGreaterThan(0);
+  expect(elsewhere.requests).toEqual([]);
+  strange.answer(() => ({ body: `"${"x".repeat(5_000_000)}"` }));
+  expect((await ask(undefined, { url: `${strange.url}/other`, secret: "" })).text).toBe("So: nothing");
+  strange.answer(() => ({ hangs: true }));
+  const turnId = randomUUID();
+  const started = performance.now();
+  expect((await ask(undefined, { url: `${strange.url}/third`, secret: "", turnId })).text).toBe("So: nothing");
+  expect(performance.now() - started).toBeLessThan(5_000);
+  // The second visitor does not wait again.
+  const again = performance.now();
+  await ask(undefined, { url: `${strange.url}/third`, secret: "" });
+  expect(performance.now() - again).toBeLessThan(1_000);
+  await Promise.all([strange.close(), elsewhere.close()]);
+});

@@ -39,6 +39,14 @@ describe("the page of failure modes", () => {
     expect(problems("| f | v | o | the wire to … is whole |")).toHaveLength(1);
   });
 
+  test("may have tables of other things", () => {
+    const metrics = ["| metric | ordinarily |", "| --- | --- |", "| depth | 0 |"];
+    expect(failureModeProblems([...metrics, "", page("| f | v | o | a peer is cut |")].join("\n"), [source])).toEqual(
+      [],
+    );
+    expect(failureModeProblems([page("| f | v | o | |"), "", ...metrics].join("\n"), [source])).toHaveLength(1);
+  });
+
   test("leaves nothing unsaid", () => {
     expect(problems("| f | | o | a peer is cut |")).toHaveLength(1);
     expect(problems("| f | v | | a peer is cut |")).toHaveLength(1);

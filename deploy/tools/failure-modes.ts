@@ -19,13 +19,20 @@ export function failureModeProblems(page: string, sources: readonly SourceFile[]
   });
 }
 
-/** The cells of every table's rows, without its head. */
+/** The cells of every row, without the heads, of the tables that say in their last column which test it is. */
 function rowsOf(page: string): string[][] {
+  let isTested = false;
   const lines = page.split("\n");
-  return lines
-    .filter((line, at) => line.startsWith("| ") && !line.startsWith("| -") && !lines[at + 1]?.startsWith("| -"))
-    .map((line) => line.split(/(?<!\\)\|/).slice(1, -1))
-    .map((cells) => cells.map((cell) => cell.trim()));
+  return lines.flatMap((line, at) => {
+    if (!line.startsWith("| ") || line.startsWith("| -")) return [];
+    const cells = line
+      .split(/(?<!\\)\|/)
+      .slice(1, -1)
+      .map((cell) => cell.trim());
+    const isHead = lines[at + 1]?.startsWith("| -") ?? false;
+    if (isHead) isTested = cells.at(-1) === "test";
+    return isTested && !isHead ? [cells] : [];
+  });
 }
 
 /** Whether a title says what the page says, piece by piece: … stands for what a table or a constant fills in. */

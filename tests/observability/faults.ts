@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort, isMet } from "@parley/testing";
 import { query } from "../support/books.ts";
+import { runCli } from "../support/cli.ts";
+import { runNginx } from "../support/nginx.ts";
 import type { FiringAlert as Alert } from "../support/prometheus.ts";
 import { createTenant, type Tenant } from "../support/system.ts";
 import { visit } from "../support/visitors.ts";
@@ -137,7 +140,33 @@ export async function tenFaults(stage: Stage): Promise<Fault[]> {
       mend: () => settleWire.resume(),
       rings: [{ alert: "ParleyOutboxStuck" }],
     },
+    ...(isMet("nginx") ? [proxyBuffering(stage)] : []),
   ];
+}
+
+/** No service of ours sees it: events leave one by one, and arrive in clumps. Only the doctor, who comes from outside, can name it. */
+function proxyBuffering({ system, cast }: Stage): Fault {
+  let proxy: { url: string; stop(): Promise<void> } | undefined;
+  return {
+    name: "proxy buffering",
+    async inject() {
+      const port = await freePort();
+      const edge = `proxy_pass ${system.url()}; proxy_ignore_headers X-Accel-Buffering;`;
+      const { stop } = await runNginx(port, () => `server { listen 127.0.0.1:${port}; location / { ${edge} } }`);
+      proxy = { url: `http://127.0.0.1:${port}`, stop };
+    },
+    mend: async () => await proxy?.stop(),
+    rings: [],
+    async seen() {
+      const { publicKey, origin } = cast.main;
+      const asked = ["doctor", String(proxy?.url), "--public-key", publicKey, "--origin", origin, "--quick", "--json"];
+      await until(async () => {
+        const { stdout } = await runCli(asked, {});
+        const { findings } = JSON.parse(stdout) as { findings: { check: string; result: string }[] };
+        return findings.some(({ check, result }) => check === "buffering" && result === "fail");
+      });
+    },
+  };
 }
 
 /** Whether a firing alert is the one that is meant. */

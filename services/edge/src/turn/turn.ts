@@ -7,7 +7,8 @@ import type { TurnCloser } from "./close-turn.ts";
 import type { Blocked, Done, FinishReason, QuotaExceeded, TurnSink } from "./events.ts";
 import { type FailureCode, failure, failureCode, quotaExceededMessage } from "./failures.ts";
 import type { Stopwatch } from "./stopwatch.ts";
-import { splitOpening, splitTool, splitWait, timeOf } from "./turn-time.ts";
+import { ToolTime } from "./tool-time.ts";
+import { splitOpening, splitWait, timeOf } from "./turn-time.ts";
 
 const OPEN_TIMEOUT_MS = 10_000;
 const RESERVE_TIMEOUT_MS = 10_000;
@@ -205,9 +206,12 @@ async function stream(
   signal: AbortSignal,
   watch: Stopwatch,
 ): Promise<void> {
+  const tools = new ToolTime(watch);
   watch.enter("first_token");
-  const events = deps.llm.generate({ ...question, month: ending.month }, { timeoutMs: GENERATE_TIMEOUT_MS, signal });
-  for await (const { event, waits } of events) {
+  for await (const { event, waits } of deps.llm.generate(
+    { ...question, month: ending.month },
+    { timeoutMs: GENERATE_TIMEOUT_MS, signal },
+  )) {
     if (waits !== undefined) splitWait(watch, waits);
     if (event.case === "delta") {
       if (ending.content === "") ending.firstTokenMs = watch.elapsedMs();
@@ -219,7 +223,7 @@ async function stream(
     } else if (event.case === "toolCall") {
       const { name, arguments: given, status, latencyMs } = event.value;
       ending.toolsCalled.push({ name, arguments: given, status, latencyMs });
-      splitTool(watch, event.value);
+      tools.add(latencyMs);
     } else if (event.case === "end") {
       const { model, tokensIn, tokensOut } = event.value;
       Object.assign(ending, { model, tokensIn, tokensOut }, outcomeOf(event.value));

@@ -8,9 +8,10 @@ import {
   ModerationAdminService,
   SessionAdminService,
   ToolAdminService,
+  TurnAdminService,
 } from "@parley/rpc/conversation";
 import { CallLedgerAdminService, ProviderAdminService } from "@parley/rpc/llm";
-import { WorkspaceAdminService } from "@parley/rpc/quota";
+import { BooksAdminService, WorkspaceAdminService } from "@parley/rpc/quota";
 import { ADMIN_TOKEN } from "./processes.ts";
 
 export type Admin = {
@@ -24,6 +25,8 @@ export type Admin = {
   audit: Client<typeof AuditAdminService>;
   providers: Client<typeof ProviderAdminService>;
   calls: Client<typeof CallLedgerAdminService>;
+  turns: Client<typeof TurnAdminService>;
+  books: Client<typeof BooksAdminService>;
 };
 
 type OpsPorts = { conversation: number; quota: number; llm: number };
@@ -53,5 +56,7 @@ export function adminClients(ports: OpsPorts): Admin {
     audit: createClient(AuditAdminService, conversation),
     providers: createClient(ProviderAdminService, llm),
     calls: createClient(CallLedgerAdminService, llm),
+    turns: createClient(TurnAdminService, conversation),
+    books: createClient(BooksAdminService, quota),
   };
 }

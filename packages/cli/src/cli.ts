@@ -5,6 +5,7 @@ import { addAuditCommand } from "./commands/audit.ts";
 import { addBotCommands } from "./commands/bot.ts";
 import { addConversationCommands } from "./commands/conversation.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
+import { addExplainCommand } from "./commands/explain.ts";
 import { addKeyCommands } from "./commands/key.ts";
 import { addKnowledgeCommands } from "./commands/knowledge.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
@@ -64,6 +65,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
   addUsageCommand(program, context);
   addAuditCommand(program, context);
   addProviderCommands(program, context);
+  addExplainCommand(program, context);
   addTokenCommand(program, context);
   addTopCommand(program, context);
   addDoctorCommand(program, context);

@@ -5,6 +5,7 @@ import * as conversations from "./0003_conversations.ts";
 import * as settling from "./0004_settling.ts";
 import * as tools from "./0005_tools.ts";
 import * as noStatistics from "./0006_no_statistics_of_content.ts";
+import * as turnsByMessage from "./0007_turns_by_message.ts";
 
 /** Every migration of the conversation schema, oldest first. */
-export const migrations: readonly Migration[] = [bots, knowledge, conversations, settling, tools, noStatistics];
+export const migrations: readonly Migration[] = [bots, knowledge, conversations, settling, tools, noStatistics, turnsByMessage];

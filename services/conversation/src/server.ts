@@ -10,6 +10,7 @@ import {
   ModerationAdminService,
   SessionAdminService,
   ToolAdminService,
+  TurnAdminService,
 } from "@parley/rpc/conversation";
 import { QuotaService } from "@parley/rpc/quota";
 import {
@@ -35,6 +36,7 @@ import { knowledgeAdmin } from "./admin/knowledge.ts";
 import { moderationAdmin } from "./admin/moderation.ts";
 import { sessionAdmin } from "./admin/sessions.ts";
 import { toolAdmin } from "./admin/tools.ts";
+import { turnAdmin } from "./admin/turns.ts";
 import { booksWatch } from "./books-watch.ts";
 import { cachedBotConfigs } from "./bot-configs.ts";
 import type { Config } from "./config.ts";
@@ -107,6 +109,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     router.service(ToolAdminService, toolAdmin(database));
     router.service(KnowledgeAdminService, knowledgeAdmin(database, documentReader()));
     router.service(SessionAdminService, sessionAdmin({ database, exportDatabase, onClosed }));
+    router.service(TurnAdminService, turnAdmin(database));
     router.service(AuditAdminService, auditAdmin(database, quota));
   };
   await startOpsServer(

@@ -1,4 +1,4 @@
-import type { Knex } from "@parley/service-kit";
+import { type Knex, patiently } from "@parley/service-kit";
 
 export const name = "0003_calls_by_month";
 
@@ -16,15 +16,4 @@ export async function up(knex: Knex): Promise<void> {
 
 export async function down(knex: Knex): Promise<void> {
   await patiently(knex, () => knex.raw("DROP INDEX CONCURRENTLY IF EXISTS llm.calls_month"));
-}
-
-/**
- * Without the limit on waiting for locks: what is done concurrently waits for every older transaction of the database, another service's
- * migration among them, and meanwhile keeps nobody waiting.
- */
-async function patiently(knex: Knex, work: () => PromiseLike<unknown>): Promise<void> {
-  const { rows } = await knex.raw<{ rows: { lock_timeout: string }[] }>("SHOW lock_timeout");
-  await knex.raw("SET lock_timeout = 0");
-  await work();
-  await knex.raw("SELECT set_config('lock_timeout', ?, false)", [rows[0]?.lock_timeout ?? "0"]);
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { implementService } from "@parley/rpc";
-import { QuotaService, WorkspaceAdminService } from "@parley/rpc/quota";
+import { BooksAdminService, QuotaService, WorkspaceAdminService } from "@parley/rpc/quota";
 import {
   createGrpcServer,
   createRegistry,
@@ -13,6 +13,7 @@ import {
   rpcServerHistogram,
   startOpsServer,
 } from "@parley/service-kit";
+import { booksAdmin } from "./admin/books.ts";
 import { workspaceAdmin } from "./admin/workspaces.ts";
 import type { Config } from "./config.ts";
 import { holdGauges } from "./metrics.ts";
@@ -44,11 +45,13 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       adminToken: config.adminToken,
       registry,
       ready: readiness(database),
-      admin: (router) =>
+      admin: (router) => {
         router.service(
           WorkspaceAdminService,
           workspaceAdmin(database, () => `ws_${randomUUID()}`),
-        ),
+        );
+        router.service(BooksAdminService, booksAdmin(database));
+      },
     },
     log,
     lifecycle,

@@ -8,5 +8,6 @@ export const NEXT_STEPS: Readonly<Record<string, string>> = {
   pattern_not_found: "parley moderation list --workspace W --bot S shows those there are",
   source_not_found: "parley knowledge list --workspace W --bot S shows those there are",
   session_not_found: "parley conversation list --workspace W shows those there are",
+  message_not_found: "the meta event and the export of its conversation name the ids of messages",
   unavailable: "a service it needs is away: try again in some seconds",
 };

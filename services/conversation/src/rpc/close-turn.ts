@@ -5,7 +5,7 @@ import { outcomeFromMessage, outcomeToMessage } from "../domain/outcome.ts";
 import { withoutNul } from "../domain/text.ts";
 import { toToolUse } from "../domain/tool-use.ts";
 import type { TurnCounter } from "../metrics.ts";
-import { type Closing, closeTurn, findMetering, type Settlement } from "../store/close-turn.ts";
+import { type Closing, closeTurn, findMetering, noteTime, type Settlement } from "../store/close-turn.ts";
 
 type Response = MessageInitShape<typeof CloseTurnResponseSchema>;
 
@@ -16,11 +16,17 @@ export type CloseTurnDeps = {
   onClosed: (closed: readonly Settlement[]) => void;
 };
 
-/** One statement when this outcome is the first, and a second one to read the outcome that stands when it is not. */
+/**
+ * One statement when this outcome is the first, and a second one to read the outcome that stands when it is not. A turn that was
+ * blocked when it was opened is only noted where its time went.
+ */
 export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnRequest): Promise<Response> {
   const closing = toClosing(request);
   const closed = await closeTurn(deps.database, closing);
-  if (closed === undefined) return readStanding(deps.database, closing);
+  if (closed === undefined) {
+    if (closing.outcome === "blocked") await noteTime(deps.database, closing);
+    return readStanding(deps.database, closing);
+  }
   deps.onClosed([closed]);
   deps.counter.inc({ outcome: closing.outcome });
   const { outcome, tokensIn, tokensOut, latencyMs } = closing;

@@ -28,6 +28,7 @@ export async function handleOpenTurn(
   if (bot === undefined) throw botNotFound();
 
   const blocked = moderate(message, bot.patterns, bot.fallback);
+  const searchedAt = performance.now();
   const passages =
     bot.hasKnowledge && blocked === undefined
       ? withinBudget(
@@ -36,6 +37,7 @@ export async function handleOpenTurn(
           KNOWLEDGE_CHARACTERS,
         )
       : [];
+  const retrievalMs = bot.hasKnowledge ? performance.now() - searchedAt : 0;
   const opened = await openTurn(database, {
     ...request,
     model: bot.model,
@@ -47,7 +49,7 @@ export async function handleOpenTurn(
   const messageId = BigInt(opened.messageId);
   if (blocked) return { messageId, blocked, model: bot.model };
   const prompt = encodePrompt({ ...promptOf(bot), passages, history: opened.history, message });
-  return { messageId, model: bot.model, prompt };
+  return { messageId, model: bot.model, prompt, retrievalMicroseconds: BigInt(Math.round(retrievalMs * 1_000)) };
 }
 
 async function repeat(database: Database, request: OpenTurnRequest, bot: BotConfig): Promise<Response> {

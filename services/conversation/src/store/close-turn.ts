@@ -89,6 +89,19 @@ export async function closeTurn(database: Database, closing: Closing): Promise<C
   return rows[0];
 }
 
+const NOTE_TIME = `
+  UPDATE conversation.turns SET latency_ms = $3, phases = $4
+  WHERE workspace_id = $1 AND turn_id = $2 AND status = 'blocked' AND phases IS NULL`;
+
+/** Adds to a turn that was blocked when it was opened where its time went; does nothing when that is known. */
+export async function noteTime(
+  database: Database,
+  { workspaceId, turnId, latencyMs, phases }: Pick<Closing, "workspaceId" | "turnId" | "latencyMs" | "phases">,
+): Promise<void> {
+  const values = [workspaceId, turnId, latencyMs, JSON.stringify(phases)];
+  await database.query({ name: "note_time", text: NOTE_TIME, values });
+}
+
 const FIND_METERING = `
   SELECT status, model, tokens_in AS "tokensIn", tokens_out AS "tokensOut", latency_ms AS "latencyMs"
   FROM conversation.turns

@@ -18,14 +18,13 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
     url: "/api/chat/",
     config: { cors: true },
     handler: async (request, reply) => {
-      const watch = new Stopwatch(deps.monotonicMs);
+      const watch = new Stopwatch(deps.monotonicMs, "limits");
       const { publicKey, ...turn } = parseChatRequest(request.body as Buffer | undefined);
       const bucket = addressBucket(request.ip);
       await enforce(deps.limiter, POLICIES.chat, bucket, reply);
-      watch.mark("limits");
+      watch.enter("key");
       const key = await deps.resolveKey(publicKey, bucket);
       if (!key.allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
-      watch.mark("key");
       const { workspaceId, botId } = key;
       const { referer = "", "user-agent": userAgent = "" } = request.headers;
       await streamTurn(

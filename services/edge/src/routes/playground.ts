@@ -27,14 +27,14 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
     url: "/api/chat/playground/",
     config: { errorKey: "detail" },
     handler: async (request, reply) => {
-      const watch = new Stopwatch(deps.monotonicMs);
+      const watch = new Stopwatch(deps.monotonicMs, "token");
       const caller = await deps.verifyToken(request.headers.authorization);
+      watch.enter("limits");
       const { userId, workspaceId } = caller;
       const { botSlug, ...turn } = parsePlaygroundRequest(request.body as Buffer | undefined);
       await enforce(deps.limiter, POLICIES.playground, userBucket(caller), reply);
-      watch.mark("limits");
+      watch.enter("key");
       const botId = await resolveBot(deps, workspaceId, botSlug);
-      watch.mark("key");
       const { referer = "", "user-agent": userAgent = "" } = request.headers;
       await streamTurn(
         deps,

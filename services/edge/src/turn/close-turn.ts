@@ -20,7 +20,9 @@ export type TurnCloser = {
   /** Stores an outcome and resolves with the one that stands; undefined when nobody answered within 10 s. */
   close(request: CloseTurnInit): Promise<CloseTurnResponse | undefined>;
   /** Sees to a turn of which nobody knows whether it was opened: if it was, it is closed as an error soon. */
-  abandon(turn: { workspaceId: string; turnId: string }): void;
+  abandon(turn: CloseTurnInit): void;
+  /** Adds to a turn that is closed already where its time went; nobody waits for it, and lost it is no harm. */
+  note(request: CloseTurnInit): void;
   /** Resolves when no outcome is left untold, or after `timeoutMs`. */
   settled(timeoutMs: number): Promise<void>;
 };
@@ -58,7 +60,7 @@ export function createTurnCloser(conversation: RpcClient<typeof ConversationServ
   }
 
   let abandoned = 0;
-  async function closeAbandoned(turn: { workspaceId: string; turnId: string }): Promise<undefined> {
+  async function closeAbandoned(turn: CloseTurnInit): Promise<undefined> {
     await sleep(ABANDONED_AFTER_MS, undefined, { ref: false });
     const failed = { ...turn, outcome: TurnOutcome.ERROR, errorCode: "internal_error" };
     await tell(failed, performance.now() + ANSWER_WITHIN_MS);
@@ -70,6 +72,9 @@ export function createTurnCloser(conversation: RpcClient<typeof ConversationServ
       if (abandoned >= MAX_ABANDONED) return;
       abandoned++;
       void closeAbandoned(turn);
+    },
+    note(request) {
+      void tracked(tell(request, performance.now() + ATTEMPT_TIMEOUT_MS));
     },
     async close(request) {
       const stands = await tracked(tell(request, performance.now() + ANSWER_WITHIN_MS));

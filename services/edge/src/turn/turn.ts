@@ -7,6 +7,7 @@ import type { TurnCloser } from "./close-turn.ts";
 import type { Blocked, Done, FinishReason, QuotaExceeded, TurnSink } from "./events.ts";
 import { type FailureCode, failure, failureCode, quotaExceededMessage } from "./failures.ts";
 import type { Stopwatch } from "./stopwatch.ts";
+import { splitOpening, splitTool, splitWait, timeOf } from "./turn-time.ts";
 
 const OPEN_TIMEOUT_MS = 10_000;
 const RESERVE_TIMEOUT_MS = 10_000;
@@ -84,23 +85,25 @@ export async function runTurn(
   const turnId = deps.newTurnId();
   const { workspaceId, sessionId } = request;
 
-  const opened = await openTurn(deps, { ...request, turnId, edgeId: deps.edgeId });
-  watch.mark("open");
+  const opened = await openTurn(deps, { ...request, turnId, edgeId: deps.edgeId }, watch);
   failpoint("edge.opened");
   sink.meta({ session_id: sessionId, message_id: Number(opened.messageId) });
 
   // A blocked turn was stored as such when it was opened; it costs nothing and holds nothing.
   if (opened.blocked !== undefined) {
     const { reason, fallback } = opened.blocked;
+    const time = timeOf(watch);
     sink.blocked({ reason, fallback });
-    return finish(sink, {
+    const report = finish(sink, {
       turnId,
       workspaceId,
       finish: "blocked",
       errorCode: "",
       firstTokenMs: 0,
-      done: doneOf("blocked", { latencyMs: watch.elapsedMs() }),
+      done: doneOf("blocked", time),
     });
+    deps.closer.note({ workspaceId, turnId, outcome: TurnOutcome.BLOCKED, ...time });
+    return report;
   }
 
   const ending = await answer(
@@ -110,7 +113,8 @@ export async function runTurn(
     signals,
     watch,
   );
-  const latencyMs = watch.elapsedMs();
+  const time = timeOf(watch);
+  watch.enter("close");
   failpoint("edge.answered");
   const { quota: _, blocked, cause, ...outcome } = ending;
   const stands = await deps.closer.close({
@@ -118,21 +122,30 @@ export async function runTurn(
     turnId,
     ...outcome,
     blockedReason: blocked?.reason ?? "",
-    latencyMs,
-    phases: watch.phases.map(({ name, microseconds }) => ({ name, microseconds: BigInt(microseconds) })),
+    ...time,
   });
 
   failpoint("edge.closed");
-  return tellEnd(sink, { turnId, workspaceId, firstTokenMs: ending.firstTokenMs, cause }, ending, stands, latencyMs);
+  return tellEnd(
+    sink,
+    { turnId, workspaceId, firstTokenMs: ending.firstTokenMs, cause },
+    ending,
+    stands,
+    time.latencyMs,
+  );
 }
 
 /** Throws when the turn could not be opened; one that may have been opened all the same is seen to. */
-async function openTurn(deps: TurnDeps, request: TurnRequest & { turnId: string; edgeId: string }) {
+async function openTurn(deps: TurnDeps, request: TurnRequest & { turnId: string; edgeId: string }, watch: Stopwatch) {
+  watch.enter("open");
   try {
-    return await deps.conversation.openTurn(request, { timeoutMs: OPEN_TIMEOUT_MS });
+    const opened = await deps.conversation.openTurn(request, { timeoutMs: OPEN_TIMEOUT_MS });
+    splitOpening(watch, opened);
+    return opened;
   } catch (error) {
     const isRefusal = error instanceof RpcError && error.status === status.NOT_FOUND;
-    if (!isRefusal) deps.closer.abandon(request);
+    const { workspaceId, turnId } = request;
+    if (!isRefusal) deps.closer.abandon({ workspaceId, turnId, ...timeOf(watch) });
     throw error;
   }
 }
@@ -161,8 +174,8 @@ async function answer(
   const signal = AbortSignal.any([signals.visitor, signals.shutdown]);
   try {
     const { workspaceId, turnId } = question;
+    watch.enter("reserve");
     const hold = await deps.quota.reserve({ workspaceId, turnId }, { timeoutMs: RESERVE_TIMEOUT_MS });
-    watch.mark("reserve");
     failpoint("edge.reserved");
     if (hold.status === ReserveStatus.EXCEEDED) {
       const { plan, used, cap } = hold;
@@ -191,25 +204,26 @@ async function stream(
   signal: AbortSignal,
   watch: Stopwatch,
 ): Promise<void> {
-  for await (const { event } of deps.llm.generate(
+  watch.enter("first_token");
+  for await (const { event, waits } of deps.llm.generate(
     { ...question, month: ending.month },
     { timeoutMs: GENERATE_TIMEOUT_MS, signal },
   )) {
+    if (waits !== undefined) splitWait(watch, waits);
     if (event.case === "delta") {
-      if (ending.content === "") {
-        watch.mark("first_token");
-        ending.firstTokenMs = watch.elapsedMs();
-      }
+      if (ending.content === "") ending.firstTokenMs = watch.elapsedMs();
       ending.content += event.value.text;
       failpoint("edge.token");
+      watch.enter("reader");
       await sink.token(event.value.text);
+      watch.enter("tokens");
     } else if (event.case === "toolCall") {
       const { name, arguments: given, status, latencyMs } = event.value;
       ending.toolsCalled.push({ name, arguments: given, status, latencyMs });
+      splitTool(watch, event.value);
     } else if (event.case === "end") {
       const { model, tokensIn, tokensOut } = event.value;
       Object.assign(ending, { model, tokensIn, tokensOut }, outcomeOf(event.value));
-      watch.mark("tokens");
     }
   }
 }

@@ -56,12 +56,18 @@ export async function* handleGenerate(
   const record = beginCall({ workspaceId, turnId, asked, startedAtMs: deps.now() });
   const startedAt = new Date(deps.wallClock());
   let metering: Metering | undefined;
+  let areWaitsTold = false;
+  const waitsOnce = () => {
+    if (areWaitsTold) return {};
+    areWaitsTold = true;
+    return { waits: waitsOf(record, deps.now()) };
+  };
   const leave = deps.clock.enter();
   try {
     const events = deps.responder.respond(record, prompt, context.signal);
     for await (const event of joined(events, () => deps.clock.wait())) {
       if (typeof event === "string") {
-        for (const piece of pieces(event)) yield { event: { case: "delta", value: { text: piece } } };
+        for (const piece of pieces(event)) yield { event: { case: "delta", value: { text: piece } }, ...waitsOnce() };
         failpoint("llm.token");
       } else yield { event: { case: "toolCall", value: event } };
     }
@@ -78,7 +84,7 @@ export async function* handleGenerate(
       attempts,
       ...(record.blocked && { blocked: record.blocked }),
     };
-    yield { event: { case: "end", value: end } };
+    yield { event: { case: "end", value: end }, ...waitsOnce() };
   } finally {
     leave();
     metering ??= meter(record, prompt);
@@ -87,6 +93,17 @@ export async function* handleGenerate(
     deps.tokens.inc({ provider, direction: "out" }, metering.tokensOut);
     deps.ledger.add({ ...toRow(record, metering, deps.newId(), startedAt), month });
   }
+}
+
+/** How long the first text has been waited for, or the end without one, from when the first model was tried; tools aside. */
+function waitsOf({ tries, startedAtMs, firstTokenAtMs, queueMs, toolsMs }: CallRecord, nowMs: number) {
+  const [first] = tries;
+  const waitedMs = first === undefined ? 0 : (firstTokenAtMs ?? nowMs) - startedAtMs - first.startedMs;
+  return { queueMicroseconds: microseconds(queueMs), providerMicroseconds: microseconds(waitedMs - queueMs - toolsMs) };
+}
+
+function microseconds(ms: number): bigint {
+  return BigInt(Math.max(0, Math.round(ms * 1_000)));
 }
 
 function toRow(record: CallRecord, metering: Metering, callId: string, createdAt: Date): Omit<CallRow, "month"> {

@@ -113,11 +113,11 @@ const SETTLE = `
       SELECT FROM quota.usage u WHERE u.workspace_id = i.workspace_id AND u.month = i.month FOR NO KEY UPDATE
     ) u
   ), moved AS (
-    INSERT INTO quota.reservations AS r (workspace_id, turn_id, month, state)
-    SELECT workspace_id, turn_id, month, outcome
+    INSERT INTO quota.reservations AS r (workspace_id, turn_id, month, state, settled_at)
+    SELECT workspace_id, turn_id, month, outcome, now()
     FROM input CROSS JOIN (SELECT count(*) FROM locked) AS once_locked
     ORDER BY workspace_id, turn_id
-    ON CONFLICT (workspace_id, turn_id) DO UPDATE SET state = excluded.state WHERE r.state = 'held'
+    ON CONFLICT (workspace_id, turn_id) DO UPDATE SET state = excluded.state, settled_at = now() WHERE r.state = 'held'
     RETURNING r.workspace_id, r.turn_id, r.month, r.state, r.xmax <> 0 AS was_held
   ), change AS (
     SELECT workspace_id, month,

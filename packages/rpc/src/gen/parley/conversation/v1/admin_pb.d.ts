@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { BotDisplay } from "./conversation_pb.js";
+import type { BotDisplay, Phase } from "./conversation_pb.js";
 import type { Tool } from "../../llm/v1/llm_pb.js";
 
 /**
@@ -1576,6 +1576,288 @@ export declare type AuditResponse = Message<"parley.conversation.v1.AuditRespons
 export declare const AuditResponseSchema: GenMessage<AuditResponse>;
 
 /**
+ * GetTurnRequest names a turn by one of its messages.
+ *
+ * @generated from message parley.conversation.v1.GetTurnRequest
+ */
+export declare type GetTurnRequest = Message<"parley.conversation.v1.GetTurnRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The reply, or the visitor's message before it.
+   *
+   * @generated from field: int64 message_id = 2;
+   */
+  messageId: bigint;
+};
+
+/**
+ * Describes the message parley.conversation.v1.GetTurnRequest.
+ * Use `create(GetTurnRequestSchema)` to create a new message.
+ */
+export declare const GetTurnRequestSchema: GenMessage<GetTurnRequest>;
+
+/**
+ * GetTurnResponse holds the turn.
+ *
+ * @generated from message parley.conversation.v1.GetTurnResponse
+ */
+export declare type GetTurnResponse = Message<"parley.conversation.v1.GetTurnResponse"> & {
+  /**
+   * The turn.
+   *
+   * @generated from field: parley.conversation.v1.TurnRecord turn = 1;
+   */
+  turn?: TurnRecord | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.GetTurnResponse.
+ * Use `create(GetTurnResponseSchema)` to create a new message.
+ */
+export declare const GetTurnResponseSchema: GenMessage<GetTurnResponse>;
+
+/**
+ * TurnRecord is how a turn went, without anything that was said in it.
+ *
+ * @generated from message parley.conversation.v1.TurnRecord
+ */
+export declare type TurnRecord = Message<"parley.conversation.v1.TurnRecord"> & {
+  /**
+   * The turn, a UUID.
+   *
+   * @generated from field: string turn_id = 1;
+   */
+  turnId: string;
+
+  /**
+   * The reply.
+   *
+   * @generated from field: int64 message_id = 2;
+   */
+  messageId: bigint;
+
+  /**
+   * The session, a UUID.
+   *
+   * @generated from field: string session_id = 3;
+   */
+  sessionId: string;
+
+  /**
+   * The slug of the bot.
+   *
+   * @generated from field: string bot_slug = 4;
+   */
+  botSlug: string;
+
+  /**
+   * widget or playground.
+   *
+   * @generated from field: string source = 5;
+   */
+  source: string;
+
+  /**
+   * The status of the reply: streaming, done, error, blocked, quota_exceeded, cancelled or interrupted.
+   *
+   * @generated from field: string status = 6;
+   */
+  status: string;
+
+  /**
+   * The stable code of what failed; empty unless the status is error.
+   *
+   * @generated from field: string error_code = 7;
+   */
+  errorCode: string;
+
+  /**
+   * Why it was blocked; empty unless it was.
+   *
+   * @generated from field: string blocked_reason = 8;
+   */
+  blockedReason: string;
+
+  /**
+   * The bot's model when the turn was opened; empty for the installation's default.
+   *
+   * @generated from field: string asked_model = 9;
+   */
+  askedModel: string;
+
+  /**
+   * The model that answered; the bot's own when none was asked.
+   *
+   * @generated from field: string model = 10;
+   */
+  model: string;
+
+  /**
+   * Tokens of the prompt.
+   *
+   * @generated from field: int32 tokens_in = 11;
+   */
+  tokensIn: number;
+
+  /**
+   * Tokens of the reply.
+   *
+   * @generated from field: int32 tokens_out = 12;
+   */
+  tokensOut: number;
+
+  /**
+   * Milliseconds from the request to its end, by the edge's clock; 0 when the edge could not tell.
+   *
+   * @generated from field: int32 latency_ms = 13;
+   */
+  latencyMs: number;
+
+  /**
+   * Milliseconds from the request to the first token; 0 when none came.
+   *
+   * @generated from field: int32 first_token_ms = 14;
+   */
+  firstTokenMs: number;
+
+  /**
+   * Where the edge's time went, disjoint and in order; empty when the edge could not tell.
+   *
+   * @generated from field: repeated parley.conversation.v1.Phase phases = 15;
+   */
+  phases: Phase[];
+
+  /**
+   * The UTC month it was reserved in, "YYYY-MM"; empty when it never was.
+   *
+   * @generated from field: string month = 16;
+   */
+  month: string;
+
+  /**
+   * When it was opened, RFC 3339 in UTC, by the database's clock.
+   *
+   * @generated from field: string opened_at = 17;
+   */
+  openedAt: string;
+
+  /**
+   * When its outcome was stored, by the same clock; empty while it streams.
+   *
+   * @generated from field: string closed_at = 18;
+   */
+  closedAt: string;
+
+  /**
+   * From the one to the other, or until now while it streams, in microseconds.
+   *
+   * @generated from field: int64 open_microseconds = 19;
+   */
+  openMicroseconds: bigint;
+
+  /**
+   * Whether its outcome still waits to be told to the quota service.
+   *
+   * @generated from field: bool is_settling = 20;
+   */
+  isSettling: boolean;
+
+  /**
+   * The passages its prompt held, best first.
+   *
+   * @generated from field: repeated parley.conversation.v1.PassageUsed knowledge = 21;
+   */
+  knowledge: PassageUsed[];
+
+  /**
+   * The tools that were called, in order.
+   *
+   * @generated from field: repeated parley.conversation.v1.ToolCalled tools = 22;
+   */
+  tools: ToolCalled[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.TurnRecord.
+ * Use `create(TurnRecordSchema)` to create a new message.
+ */
+export declare const TurnRecordSchema: GenMessage<TurnRecord>;
+
+/**
+ * PassageUsed is a passage of the bot's knowledge that was in a prompt.
+ *
+ * @generated from message parley.conversation.v1.PassageUsed
+ */
+export declare type PassageUsed = Message<"parley.conversation.v1.PassageUsed"> & {
+  /**
+   * The chunk's id.
+   *
+   * @generated from field: int64 chunk_id = 1;
+   */
+  chunkId: bigint;
+
+  /**
+   * The name of its source; empty when that was removed or replaced since.
+   *
+   * @generated from field: string source = 2;
+   */
+  source: string;
+
+  /**
+   * The headings above it.
+   *
+   * @generated from field: string heading = 3;
+   */
+  heading: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.PassageUsed.
+ * Use `create(PassageUsedSchema)` to create a new message.
+ */
+export declare const PassageUsedSchema: GenMessage<PassageUsed>;
+
+/**
+ * ToolCalled is a call of a tool, without its arguments.
+ *
+ * @generated from message parley.conversation.v1.ToolCalled
+ */
+export declare type ToolCalled = Message<"parley.conversation.v1.ToolCalled"> & {
+  /**
+   * The tool's name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * How it went.
+   *
+   * @generated from field: string status = 2;
+   */
+  status: string;
+
+  /**
+   * Milliseconds until it had answered.
+   *
+   * @generated from field: int32 latency_ms = 3;
+   */
+  latencyMs: number;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ToolCalled.
+ * Use `create(ToolCalledSchema)` to create a new message.
+ */
+export declare const ToolCalledSchema: GenMessage<ToolCalled>;
+
+/**
  * BotAdminService manages bots. Served on the ops port only.
  *
  * @generated from service parley.conversation.v1.BotAdminService
@@ -1821,6 +2103,24 @@ export declare const SessionAdminService: GenService<{
     methodKind: "unary";
     input: typeof EraseSessionRequestSchema;
     output: typeof EraseSessionResponseSchema;
+  },
+}>;
+
+/**
+ * TurnAdminService tells how a turn went; never what was said in it. Served on the ops port only.
+ *
+ * @generated from service parley.conversation.v1.TurnAdminService
+ */
+export declare const TurnAdminService: GenService<{
+  /**
+   * GetTurn reads the turn of one of its two messages. NOT_FOUND (message_not_found) when the workspace has no such message.
+   *
+   * @generated from rpc parley.conversation.v1.TurnAdminService.GetTurn
+   */
+  getTurn: {
+    methodKind: "unary";
+    input: typeof GetTurnRequestSchema;
+    output: typeof GetTurnResponseSchema;
   },
 }>;
 

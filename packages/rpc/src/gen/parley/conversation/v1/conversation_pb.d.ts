@@ -366,6 +366,13 @@ export declare type OpenTurnResponse = Message<"parley.conversation.v1.OpenTurnR
    * @generated from field: bytes prompt = 4;
    */
   prompt: Uint8Array;
+
+  /**
+   * How much of the opening was the search for knowledge, in microseconds.
+   *
+   * @generated from field: int64 retrieval_microseconds = 9;
+   */
+  retrievalMicroseconds: bigint;
 };
 
 /**

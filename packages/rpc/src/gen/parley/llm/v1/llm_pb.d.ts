@@ -385,6 +385,13 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
     value: ToolCall;
     case: "toolCall";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * Where the time until now went; set with the first text, or with the end when none came.
+   *
+   * @generated from field: parley.llm.v1.Waits waits = 9;
+   */
+  waits?: Waits | undefined;
 };
 
 /**
@@ -392,6 +399,33 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
  * Use `create(GenerateResponseSchema)` to create a new message.
  */
 export declare const GenerateResponseSchema: GenMessage<GenerateResponse>;
+
+/**
+ * Waits is how long a reply was kept waiting before its first text, by whom; the wait for tools is not in it.
+ *
+ * @generated from message parley.llm.v1.Waits
+ */
+export declare type Waits = Message<"parley.llm.v1.Waits"> & {
+  /**
+   * For a place at a provider, in microseconds.
+   *
+   * @generated from field: int64 queue_microseconds = 1;
+   */
+  queueMicroseconds: bigint;
+
+  /**
+   * For providers: from each request to its first text or its failure, and the pauses before asking again; in microseconds.
+   *
+   * @generated from field: int64 provider_microseconds = 2;
+   */
+  providerMicroseconds: bigint;
+};
+
+/**
+ * Describes the message parley.llm.v1.Waits.
+ * Use `create(WaitsSchema)` to create a new message.
+ */
+export declare const WaitsSchema: GenMessage<Waits>;
 
 /**
  * GenerateDelta is more text of the reply.

@@ -404,6 +404,101 @@ export declare type ListNearestCapResponse = Message<"parley.quota.v1.ListNeares
 export declare const ListNearestCapResponseSchema: GenMessage<ListNearestCapResponse>;
 
 /**
+ * GetTurnEntryRequest names a turn.
+ *
+ * @generated from message parley.quota.v1.GetTurnEntryRequest
+ */
+export declare type GetTurnEntryRequest = Message<"parley.quota.v1.GetTurnEntryRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The turn, a UUID.
+   *
+   * @generated from field: string turn_id = 2;
+   */
+  turnId: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.GetTurnEntryRequest.
+ * Use `create(GetTurnEntryRequestSchema)` to create a new message.
+ */
+export declare const GetTurnEntryRequestSchema: GenMessage<GetTurnEntryRequest>;
+
+/**
+ * GetTurnEntryResponse holds what the books say of the turn.
+ *
+ * @generated from message parley.quota.v1.GetTurnEntryResponse
+ */
+export declare type GetTurnEntryResponse = Message<"parley.quota.v1.GetTurnEntryResponse"> & {
+  /**
+   * The entry.
+   *
+   * @generated from field: parley.quota.v1.TurnEntry entry = 1;
+   */
+  entry?: TurnEntry | undefined;
+};
+
+/**
+ * Describes the message parley.quota.v1.GetTurnEntryResponse.
+ * Use `create(GetTurnEntryResponseSchema)` to create a new message.
+ */
+export declare const GetTurnEntryResponseSchema: GenMessage<GetTurnEntryResponse>;
+
+/**
+ * TurnEntry is the hold of a turn and its line in the usage ledger. All times are the database's, RFC 3339 in UTC.
+ *
+ * @generated from message parley.quota.v1.TurnEntry
+ */
+export declare type TurnEntry = Message<"parley.quota.v1.TurnEntry"> & {
+  /**
+   * held, done or void; empty when the books know nothing of the turn.
+   *
+   * @generated from field: string state = 1;
+   */
+  state: string;
+
+  /**
+   * The UTC month it belongs to, "YYYY-MM".
+   *
+   * @generated from field: string month = 2;
+   */
+  month: string;
+
+  /**
+   * When it took its message of the month; empty when it never held one.
+   *
+   * @generated from field: string held_at = 3;
+   */
+  heldAt: string;
+
+  /**
+   * When its outcome was booked; empty while it is held, or when it was booked by a version that did not note it.
+   *
+   * @generated from field: string settled_at = 4;
+   */
+  settledAt: string;
+
+  /**
+   * When it was written into the usage ledger; empty unless it counts.
+   *
+   * @generated from field: string counted_at = 5;
+   */
+  countedAt: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.TurnEntry.
+ * Use `create(TurnEntrySchema)` to create a new message.
+ */
+export declare const TurnEntrySchema: GenMessage<TurnEntry>;
+
+/**
  * WorkspaceAdminService manages workspaces, their plans and what they used. Served on the ops port only.
  *
  * @generated from service parley.quota.v1.WorkspaceAdminService
@@ -478,6 +573,24 @@ export declare const WorkspaceAdminService: GenService<{
     methodKind: "unary";
     input: typeof ListNearestCapRequestSchema;
     output: typeof ListNearestCapResponseSchema;
+  },
+}>;
+
+/**
+ * BooksAdminService shows single entries of the books. Served on the ops port only.
+ *
+ * @generated from service parley.quota.v1.BooksAdminService
+ */
+export declare const BooksAdminService: GenService<{
+  /**
+   * GetTurnEntry reads what the books say of one turn; a turn they know nothing of has an empty entry.
+   *
+   * @generated from rpc parley.quota.v1.BooksAdminService.GetTurnEntry
+   */
+  getTurnEntry: {
+    methodKind: "unary";
+    input: typeof GetTurnEntryRequestSchema;
+    output: typeof GetTurnEntryResponseSchema;
   },
 }>;
 

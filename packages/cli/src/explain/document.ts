@@ -1,0 +1,43 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { PassageUsedSchema, ToolCalledSchema } from "@parley/rpc/conversation";
+import { CallSchema, TrySchema } from "@parley/rpc/llm";
+import { TurnEntrySchema } from "@parley/rpc/quota";
+import { messageJson } from "../output/json.ts";
+import type { Explained } from "./collect.ts";
+import type { Times } from "./times.ts";
+
+/** The explanation for scripts: null stands for what is missing or not known. */
+export function toDocument({ workspaceId, turn, calls, entry, missing }: Explained, times: Times): JsonObject {
+  return {
+    message_id: Number(turn.messageId),
+    turn_id: turn.turnId,
+    workspace_id: workspaceId,
+    session_id: turn.sessionId,
+    bot_slug: turn.botSlug,
+    source: turn.source,
+    status: turn.status,
+    error_code: turn.errorCode,
+    blocked_reason: turn.blockedReason,
+    asked_model: turn.askedModel,
+    model: turn.model,
+    tokens_in: turn.tokensIn,
+    tokens_out: turn.tokensOut,
+    opened_at: turn.openedAt,
+    closed_at: turn.closedAt || null,
+    wall_ms: times.wallMs,
+    first_token_ms: turn.firstTokenMs,
+    phases: times.phases.map(({ name, ms }) => ({ name, ms })),
+    close_ms: times.closeMs ?? null,
+    settle_ms: times.settleMs ?? null,
+    is_settling: turn.isSettling,
+    calls:
+      calls?.map((call) => ({
+        ...messageJson(CallSchema, call),
+        tries: call.tries.map((each) => messageJson(TrySchema, each)),
+      })) ?? null,
+    knowledge: turn.knowledge.map((each) => messageJson(PassageUsedSchema, each)),
+    tools: turn.tools.map((each) => messageJson(ToolCalledSchema, each)),
+    quota: entry ? messageJson(TurnEntrySchema, entry) : null,
+    missing: missing.map(({ service, why }) => ({ service, why })),
+  };
+}

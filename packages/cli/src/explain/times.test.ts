@@ -1,0 +1,42 @@
+import { create } from "@bufbuild/protobuf";
+import { TurnRecordSchema } from "@parley/rpc/conversation";
+import { TurnEntrySchema } from "@parley/rpc/quota";
+import { expect, test } from "vitest";
+import { timesOf } from "./times.ts";
+
+const phases = [
+  { name: "limits", microseconds: 1_000n },
+  { name: "open", microseconds: 9_000n },
+  { name: "reserve", microseconds: 10_000n },
+  { name: "tokens", microseconds: 80_000n },
+];
+const done = create(TurnRecordSchema, {
+  status: "done",
+  latencyMs: 100,
+  phases,
+  openMicroseconds: 95_000n,
+  closedAt: "2026-11-21T10:00:00.100Z",
+});
+
+test("closing is what the database saw beyond what the edge counted from when the turn was open", () => {
+  const times = timesOf(done, undefined);
+  expect(times).toMatchObject({ wallMs: 100, closeMs: 5, settleMs: undefined });
+  expect(times.phases.map(({ ms }) => ms)).toEqual([1, 9, 10, 80]);
+});
+
+test("settling is what passed from the outcome until it was booked; a ledger's line tells it where nothing else does", () => {
+  const at = "2026-11-21T10:00:00.112Z";
+  expect(timesOf(done, create(TurnEntrySchema, { state: "void", settledAt: at })).settleMs).toBe(12);
+  expect(timesOf(done, create(TurnEntrySchema, { state: "done", countedAt: at })).settleMs).toBe(12);
+  expect(timesOf(done, create(TurnEntrySchema, { state: "held" })).settleMs).toBeUndefined();
+});
+
+test("a turn whose edge told nothing lasted from its opening to its end", () => {
+  const turn = create(TurnRecordSchema, { status: "interrupted", openMicroseconds: 7_250_000n });
+  expect(timesOf(turn, undefined)).toEqual({
+    wallMs: 7_250,
+    phases: [{ name: "unrecorded", ms: 7_250 }],
+    closeMs: undefined,
+    settleMs: undefined,
+  });
+});

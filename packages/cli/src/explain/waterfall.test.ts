@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { waterfall } from "./waterfall.ts";
+
+test("bars lie where their time lies, to scale, and even the shortest is seen", () => {
+  const phases = [
+    { name: "limits", ms: 0.5 },
+    { name: "open", ms: 499.5 },
+    { name: "provider", ms: 1_500 },
+  ];
+  expect(waterfall(phases, 46)).toBe(
+    [
+      "limits      ▏                           0.5 ms",
+      "open        █████                     499.5 ms",
+      "provider         ███████████████    1,500.0 ms",
+      "",
+    ].join("\n"),
+  );
+});
+
+test("a narrow terminal, and a turn that took no time, break nothing", () => {
+  expect(waterfall([{ name: "unrecorded", ms: 0 }], 1)).toBe(`unrecorded  ▏${" ".repeat(19)}        0.0 ms\n`);
+});

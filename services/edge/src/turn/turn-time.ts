@@ -1,0 +1,34 @@
+import type { OpenTurnResponse } from "@parley/rpc/conversation";
+import type { ToolCall, Waits } from "@parley/rpc/llm";
+import type { Stopwatch } from "./stopwatch.ts";
+
+/** Where the time until now went, as the conversation service is told it. */
+export function timeOf(watch: Stopwatch) {
+  const phases = watch.phases.map(({ name, microseconds }) => ({ name, microseconds: BigInt(microseconds) }));
+  return { latencyMs: watch.elapsedMs(), phases };
+}
+
+/** Of the opening that has just ended, the search for knowledge is a phase of its own. */
+export function splitOpening(watch: Stopwatch, { retrievalMicroseconds }: OpenTurnResponse): void {
+  watch.split([["retrieval", toMs(retrievalMicroseconds)]]);
+}
+
+/** Of the wait for the first token, what the llm-proxy has measured is others'; the rest is our own. */
+export function splitWait(watch: Stopwatch, { queueMicroseconds, providerMicroseconds }: Waits): void {
+  watch.split(
+    [
+      ["queue", toMs(queueMicroseconds)],
+      ["provider", toMs(providerMicroseconds)],
+    ],
+    "own",
+  );
+}
+
+/** Of whatever was waited for just now, a tool has taken so long. */
+export function splitTool(watch: Stopwatch, { latencyMs }: ToolCall): void {
+  watch.split([["tools", latencyMs]]);
+}
+
+function toMs(microseconds: bigint): number {
+  return Number(microseconds) / 1_000;
+}

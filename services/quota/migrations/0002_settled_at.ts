@@ -1,0 +1,12 @@
+import type { Knex } from "@parley/service-kit";
+
+export const name = "0002_settled_at";
+
+/** When a turn's outcome was booked; unknown for those of before. */
+export async function up(knex: Knex): Promise<void> {
+  await knex.raw("ALTER TABLE quota.reservations ADD COLUMN settled_at timestamptz");
+}
+
+export async function down(knex: Knex): Promise<void> {
+  await knex.raw("ALTER TABLE quota.reservations DROP COLUMN settled_at");
+}

@@ -24,7 +24,13 @@ const LLM_VARIABLES = [
   "LLM_CONFIG",
   "EGRESS_ALLOW",
 ];
-const COMMON_VARIABLES = ["LOG_LEVEL", "DRAIN_MS"];
+const COMMON_VARIABLES = [
+  "LOG_LEVEL",
+  "DRAIN_MS",
+  "OTEL_EXPORTER_OTLP_ENDPOINT",
+  "OTEL_EXPORTER_OTLP_HEADERS",
+  "OTEL_TRACES_SAMPLER_ARG",
+];
 
 /** Reads the start's environment; throws ConfigError with everything that is wrong. */
 export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {

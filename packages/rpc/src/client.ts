@@ -33,15 +33,15 @@ export type RpcClient<S extends DescService> = {
 /** Fills a call's metadata: credentials, trace context. */
 export type MetadataWriter = (metadata: Metadata) => void;
 
-/** Told of every call that fails or is cancelled, by its method, e.g. `parley.quota.v1.QuotaService/Reserve`. */
-export type FailureObserver = (method: string, error: RpcError) => void;
+/** Told of each call when it begins, when it may add to its metadata; what it gives back is told of the end. */
+export type CallObserver = (method: string, metadata: Metadata) => ((error?: RpcError) => void) | undefined;
 
 /** A typed client of `service` over a channel. */
 export function createClient<S extends DescService>(
   service: S,
   channel: Client,
   write: MetadataWriter,
-  onFailure: FailureObserver = () => undefined,
+  observe?: CallObserver,
 ): RpcClient<S> {
   const methods = service.methods.map((method) => {
     const definition = methodDefinition(method);
@@ -50,8 +50,8 @@ export function createClient<S extends DescService>(
       const metadata = new Metadata();
       write(metadata);
       return definition.responseStream
-        ? serverStream(channel, definition, request, metadata, options, onFailure)
-        : unary(channel, definition, request, metadata, options, onFailure);
+        ? serverStream(channel, definition, request, metadata, options, observe)
+        : unary(channel, definition, request, metadata, options, observe);
     };
     return [method.localName, call];
   });
@@ -66,8 +66,9 @@ function unary(
   request: Message,
   metadata: Metadata,
   options: CallOptions,
-  onFailure: FailureObserver,
+  observe: CallObserver | undefined,
 ) {
+  const ended = observe?.(method.path.slice(1), metadata);
   if (options.waitForReady) metadata.setOptions({ waitForReady: true });
   return new Promise<Message>((resolve, reject) => {
     const cancel = () => call.cancel();
@@ -80,7 +81,9 @@ function unary(
       { deadline: Date.now() + options.timeoutMs },
       (error, response) => {
         options.signal?.removeEventListener("abort", cancel);
-        if (error) reject(failed(method, error, onFailure));
+        const failure = error ? RpcError.from(error) : undefined;
+        ended?.(failure);
+        if (failure) reject(failure);
         else resolve(response as Message);
       },
     );
@@ -95,36 +98,33 @@ async function* serverStream(
   request: Message,
   metadata: Metadata,
   options: CallOptions,
-  onFailure: FailureObserver,
+  observe: CallObserver | undefined,
 ): AsyncGenerator<Message> {
-  // A stream's deadline is that of the longest one; a peer that does not even connect is given up much sooner.
-  await whenConnected(channel, options.signal).catch((error: unknown) => {
-    throw failed(method, error, onFailure);
-  });
-  const call: ClientReadableStream<Message> = channel.makeServerStreamRequest(
-    method.path,
-    method.requestSerialize,
-    method.responseDeserialize,
-    request,
-    metadata,
-    { deadline: Date.now() + options.timeoutMs },
-  );
-  const cancel = () => call.cancel();
-  if (options.signal?.aborted) cancel();
-  else options.signal?.addEventListener("abort", cancel, { once: true });
+  const ended = observe?.(method.path.slice(1), metadata);
+  let failure: RpcError | undefined;
+  let call: ClientReadableStream<Message> | undefined;
+  const cancel = () => call?.cancel();
   try {
+    // A stream's deadline is that of the longest one; a peer that does not even connect is given up much sooner.
+    await whenConnected(channel, options.signal);
+    call = channel.makeServerStreamRequest(
+      method.path,
+      method.requestSerialize,
+      method.responseDeserialize,
+      request,
+      metadata,
+      { deadline: Date.now() + options.timeoutMs },
+    );
+    if (options.signal?.aborted) cancel();
+    else options.signal?.addEventListener("abort", cancel, { once: true });
     for await (const message of call) yield message as Message;
   } catch (error) {
-    throw failed(method, error, onFailure);
+    failure = error instanceof RpcError ? error : RpcError.from(error);
+    throw failure;
   } finally {
     options.signal?.removeEventListener("abort", cancel);
     // Whoever stops reading early leaves no call behind.
-    call.cancel();
+    cancel();
+    ended?.(failure);
   }
-}
-
-function failed(method: Definition, cause: unknown, onFailure: FailureObserver): RpcError {
-  const error = cause instanceof RpcError ? cause : RpcError.from(cause);
-  onFailure(method.path.slice(1), error);
-  return error;
 }

@@ -26,6 +26,8 @@ export type CallContext = {
   /** Aborted when the caller cancels, goes away or its deadline passes. */
   signal: AbortSignal;
   metadata: Metadata;
+  /** What was asked, for what runs around every call; a handler is given it typed. */
+  request: Message;
 };
 
 /** One function a method of the service. */
@@ -76,6 +78,7 @@ function contextOf(
     method: `${method.parent.typeName}/${method.name}`,
     signal: controller.signal,
     metadata: call.metadata,
+    request: call.request,
   };
 }
 

@@ -1,5 +1,7 @@
 import pg from "pg";
 import type { Logger } from "./logger.ts";
+import { traceQueries } from "./tracing/queries.ts";
+import { traced } from "./tracing/tracer.ts";
 
 export type Queryable = Pick<pg.ClientBase, "query">;
 export type Database = pg.Pool;
@@ -33,11 +35,17 @@ export function openDatabase(options: DatabaseOptions, log: Logger): Database {
   });
   // Without a listener an idle connection that dies takes the process with it (node-postgres#1790).
   pool.on("error", (error) => log.warn({ error }, "idle database connection lost"));
+  traceQueries(pool);
   return pool;
 }
 
 /** Runs `work` in one transaction; a connection whose transaction failed is not reused. */
-export async function transaction<T>(database: Database, work: (connection: Connection) => Promise<T>): Promise<T> {
+export function transaction<T>(database: Database, work: (connection: Connection) => Promise<T>): Promise<T> {
+  const options = { kind: "client", attributes: { "db.system.name": "postgresql" } } as const;
+  return traced("transaction", options, () => inTransaction(database, work));
+}
+
+async function inTransaction<T>(database: Database, work: (connection: Connection) => Promise<T>): Promise<T> {
   const connection = await database.connect();
   try {
     await connection.query("BEGIN");

@@ -45,6 +45,16 @@ export class Environment {
     return fallback;
   }
 
+  /** A number from 0 to 1. */
+  ratio(name: string, fallback: number): number {
+    const text = this.optional(name);
+    if (text === undefined) return fallback;
+    const value = Number(text);
+    if (value >= 0 && value <= 1) return value;
+    this.#problems.push(`${name} must be a number from 0 to 1, not "${text}"`);
+    return fallback;
+  }
+
   port(name: string, fallback: number): number {
     return this.integer(name, fallback, { min: 1, max: 65_535 });
   }

@@ -8,6 +8,8 @@ import { failpoint } from "./failpoint.ts";
 import { serverCredentials } from "./grpc-tls.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
+import { servedCall } from "./tracing/calls.ts";
+import type { Span } from "./tracing/tracer.ts";
 
 export type GrpcServerOptions = {
   host: string;
@@ -83,12 +85,15 @@ export function guardCalls(internalToken: string, durations: Histogram<"method" 
   return async (context, next) => {
     const started = performance.now();
     let outcome = status.OK;
+    let span: Span | undefined;
     try {
       const given = context.metadata.get("authorization")[0];
       if (!sameSecret(given, expected))
         throw new RpcError(status.UNAUTHENTICATED, "unauthenticated", "internal token missing or wrong");
       failpoint(context.method, "before");
-      await next();
+      // Only of callers that are our own.
+      span = servedCall(context);
+      await (span === undefined ? next() : span.run(next));
       failpoint(context.method, "after");
     } catch (error) {
       const mapped = toRpcError(error, context.signal);
@@ -96,6 +101,8 @@ export function guardCalls(internalToken: string, durations: Histogram<"method" 
       if (mapped.status === status.INTERNAL) log.error({ method: context.method, error }, "call failed");
       throw mapped;
     } finally {
+      span?.set({ "rpc.grpc.status_code": outcome });
+      span?.end(outcome === status.OK ? undefined : status[outcome]);
       durations.observe({ method: context.method, status: status[outcome] }, (performance.now() - started) / 1_000);
     }
   };

@@ -37,11 +37,13 @@ export {
 } from "./metrics.ts";
 export { type Knex, type MigrateOptions, type Migration, migrate, rollback } from "./migrate.ts";
 export { parseMonth } from "./month.ts";
-export { patiently } from "./patiently.ts";
 export { startOpsServer } from "./ops-server.ts";
+export { patiently } from "./patiently.ts";
 export { type PeriodicTask, pause, runPeriodically } from "./periodic.ts";
 export { type PoolWatch, poolMetrics } from "./pool-metrics.ts";
 export { readiness } from "./readiness.ts";
 export { connectPeer, type PeerOptions } from "./rpc-peers.ts";
 export { run } from "./run.ts";
 export { runMigrations } from "./run-migrations.ts";
+export { readTracing, type TracingSettings } from "./tracing/settings.ts";
+export { openSpan, type Span, traced, tracer } from "./tracing/tracer.ts";

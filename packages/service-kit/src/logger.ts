@@ -1,4 +1,5 @@
 import { type Logger, pino } from "pino";
+import { tracer } from "./tracing/tracer.ts";
 
 export type { Logger };
 
@@ -18,7 +19,7 @@ const SECRET_FIELDS = [
   "url",
 ];
 
-/** JSON lines on stdout: level as a word, time in ISO 8601, the service's name. */
+/** JSON lines on stdout: level as a word, time in ISO 8601, the service's name, and the trace's id where there is one. */
 export function createLogger(service: string, level: LogLevel): Logger {
   return pino({
     level,
@@ -26,6 +27,7 @@ export function createLogger(service: string, level: LogLevel): Logger {
     messageKey: "message",
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label) => ({ level: label }) },
+    mixin: () => tracer()?.ids() ?? {},
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: "[redacted]" },
     serializers: { error: describeError },
   });

@@ -1,8 +1,9 @@
 import type { DescService } from "@bufbuild/protobuf";
-import { type Channel, createClient, openChannel, type RpcClient, status } from "@parley/rpc";
+import { type CallObserver, type Channel, createClient, openChannel, type RpcClient, status } from "@parley/rpc";
 import type { Counter } from "prom-client";
 import { channelCredentials } from "./grpc-tls.ts";
 import type { Lifecycle } from "./lifecycle.ts";
+import { callObserver } from "./tracing/calls.ts";
 
 export type PeerOptions = {
   /** `host:port`, or a gRPC target such as `dns:///quota-headless:9000`. */
@@ -28,10 +29,13 @@ export function connectPeer<S extends DescService>(
   });
   lifecycle.onClose(`channel to ${service.typeName}`, () => channel.close());
   const bearer = `Bearer ${options.internalToken}`;
-  return createClient(
-    service,
-    channel,
-    (metadata) => metadata.set("authorization", bearer),
-    (method, error) => options.failures?.inc({ method, status: status[error.status] }),
-  );
+  const trace = callObserver();
+  const observe: CallObserver = (method, metadata) => {
+    const ended = trace?.(method, metadata);
+    return (error) => {
+      ended?.(error);
+      if (error) options.failures?.inc({ method, status: status[error.status] });
+    };
+  };
+  return createClient(service, channel, (metadata) => metadata.set("authorization", bearer), observe);
 }

@@ -2,11 +2,14 @@ import { ConfigError } from "./environment.ts";
 import { armFailpoints } from "./failpoint.ts";
 import { Lifecycle, STOP_WITHIN_MS } from "./lifecycle.ts";
 import { createLogger, type Logger, type LogLevel } from "./logger.ts";
+import type { TracingSettings } from "./tracing/settings.ts";
+import { startTracing } from "./tracing/start.ts";
 
 type Settings = {
   logLevel: LogLevel;
   /** What its work in flight is given to end by itself. */
   drainMs: number;
+  tracing: TracingSettings | undefined;
 };
 
 /**
@@ -39,6 +42,7 @@ export async function run<C extends Settings>(
     process.exit(1);
   });
   try {
+    await startTracing(service, config.tracing, log, lifecycle);
     await start(config, log, lifecycle);
     log.info("started");
   } catch (error) {

@@ -8,4 +8,12 @@ import * as noStatistics from "./0006_no_statistics_of_content.ts";
 import * as turnsByMessage from "./0007_turns_by_message.ts";
 
 /** Every migration of the conversation schema, oldest first. */
-export const migrations: readonly Migration[] = [bots, knowledge, conversations, settling, tools, noStatistics, turnsByMessage];
+export const migrations: readonly Migration[] = [
+  bots,
+  knowledge,
+  conversations,
+  settling,
+  tools,
+  noStatistics,
+  turnsByMessage,
+];

@@ -1,6 +1,15 @@
 import type { RpcClient } from "@parley/rpc";
 import { type QuotaService, type SettledTurn, SettleOutcome } from "@parley/rpc/quota";
-import { type Database, failpoint, type Logger, pause, type Registry } from "@parley/service-kit";
+import {
+  type Database,
+  failpoint,
+  type Logger,
+  openSpan,
+  pause,
+  type Registry,
+  type Span,
+  tracer,
+} from "@parley/service-kit";
 import { outboxGauges, settleLag } from "./metrics.ts";
 import type { Settlement } from "./store/close-turn.ts";
 import { deleteSettled, readOutbox, type Waiting } from "./store/outbox.ts";
@@ -29,6 +38,8 @@ export class Settler {
   readonly #lag: ReturnType<typeof settleLag>;
   readonly #stop = new AbortController();
   #queue: Settlement[] = [];
+  /** Of the turns in the queue that are traced. */
+  readonly #spans = new Map<string, Span>();
   #pushing: Promise<void> | undefined;
   #polling: Promise<void> | undefined;
   #failures = 0;
@@ -51,7 +62,12 @@ export class Settler {
     // While the quota service is away they wait in the outbox, where they already are.
     if (this.#failures > 0 || this.#queue.length + closed.length > MAX_QUEUED) return;
     this.#queue.push(...closed);
-    this.#pushing ??= this.#pushAll();
+    for (const { turnId } of closed) {
+      const span = openSpan("settle", { attributes: { "parley.turn_id": turnId } });
+      if (span) this.#spans.set(turnId, span);
+    }
+    // A batch is many turns' and belongs to the trace of none of them.
+    this.#pushing ??= tracer()?.outside(() => this.#pushAll()) ?? this.#pushAll();
   }
 
   /** Sends what is queued and stops; the rest is the next process's. */
@@ -65,9 +81,19 @@ export class Settler {
     // One turn of the event loop: what commits together is sent together.
     await new Promise(setImmediate);
     while (this.#queue.length > 0) {
-      if (!(await this.#settle(this.#queue.splice(0, BATCH)))) this.#queue = [];
+      const batch = this.#queue.splice(0, BATCH);
+      const isSettled = await this.#settle(batch);
+      this.#endSpans(isSettled ? batch : [...batch, ...this.#queue], isSettled);
+      if (!isSettled) this.#queue = [];
     }
     this.#pushing = undefined;
+  }
+
+  #endSpans(turns: readonly Settlement[], isSettled: boolean): void {
+    for (const { turnId } of turns) {
+      this.#spans.get(turnId)?.end(isSettled ? undefined : "not_settled");
+      this.#spans.delete(turnId);
+    }
   }
 
   async #pollForEver(): Promise<void> {

@@ -9,6 +9,7 @@ import { type HttpMetrics, httpMetrics } from "./plugins/http-metrics.ts";
 import { knowAllMethods } from "./plugins/methods.ts";
 import { rawBody } from "./plugins/raw-body.ts";
 import { securityHeaders } from "./plugins/security-headers.ts";
+import { tracing } from "./plugins/tracing.ts";
 import { type ChatDeps, chatRoute } from "./routes/chat.ts";
 import { doctorRoute } from "./routes/doctor.ts";
 import { type ExportDeps, exportRoute } from "./routes/export.ts";
@@ -76,6 +77,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     },
   });
   knowAllMethods(app);
+  await app.register(tracing);
   await app.register(httpMetrics, { durations: deps.http.durations });
   await app.register(errors, { onRefusal: deps.onRefusal });
   await app.register(securityHeaders);

@@ -1,4 +1,4 @@
-import { Environment, LOG_LEVELS } from "@parley/service-kit";
+import { Environment, LOG_LEVELS, readTracing } from "@parley/service-kit";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -30,5 +30,6 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     maxStreamsPerClient: environment.integer("MAX_STREAMS_PER_CLIENT", 50, { min: 1 }),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
+    tracing: readTracing(environment),
   });
 }

@@ -1,4 +1,4 @@
-import { Environment, LOG_LEVELS } from "@parley/service-kit";
+import { Environment, LOG_LEVELS, readTracing } from "@parley/service-kit";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -19,6 +19,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     ledgerRetentionDays: environment.integer("LEDGER_RETENTION_DAYS", 400, { min: 0, max: 36_500 }),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
+    tracing: readTracing(environment),
     /** Where tools may go, beside public addresses. */
     egress: environment.egressPolicy(),
     /** The file of providers and routes; without one, they follow from the variables below. */

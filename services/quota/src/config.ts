@@ -1,4 +1,4 @@
-import { Environment, LOG_LEVELS } from "@parley/service-kit";
+import { Environment, LOG_LEVELS, readTracing } from "@parley/service-kit";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -17,6 +17,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
+    tracing: readTracing(environment),
   });
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { Logger } from "@parley/service-kit";
+import { type Logger, traced } from "@parley/service-kit";
 import { Redis } from "ioredis";
 import type { Decision, Policy, RateLimiter } from "./rate-limiter.ts";
 
@@ -10,6 +10,7 @@ const ANSWER_WITHIN_MS = 50;
 const SILENT_AFTER_MS = 200;
 /** A connection on which nothing is answered for so long is given up for a new one: what is lost on its way does not say so. */
 const DEAD_AFTER_MS = 2_000;
+const SPAN = { kind: "client", attributes: { "db.system.name": "redis", "db.operation.name": "EVALSHA" } } as const;
 
 type Answer = [allowed: 0 | 1, remaining: number, resetMs: number];
 type RedisWithScript = Redis & {
@@ -60,15 +61,17 @@ export function createRedisLimiter(url: string, log: Logger): RedisLimiter {
   });
 
   return {
-    async take(policy: Policy, subject: string): Promise<Decision> {
-      if (silent) throw new Error("redis is silent");
-      const key = `parley:rate:${policy.name}:${subject}`;
-      const answer = redis.slidingWindow(key, policy.limit, policy.windowMs, randomUUID());
-      const [allowed, remaining, resetMs] = await inTime(answer, ANSWER_WITHIN_MS, () => watch(answer));
-      return { allowed: allowed === 1, remaining, resetMs };
-    },
+    take: (policy, subject) => traced("sliding_window", SPAN, () => take(policy, subject)),
     close: () => redis.disconnect(),
   };
+
+  async function take(policy: Policy, subject: string): Promise<Decision> {
+    if (silent) throw new Error("redis is silent");
+    const key = `parley:rate:${policy.name}:${subject}`;
+    const answer = redis.slidingWindow(key, policy.limit, policy.windowMs, randomUUID());
+    const [allowed, remaining, resetMs] = await inTime(answer, ANSWER_WITHIN_MS, () => watch(answer));
+    return { allowed: allowed === 1, remaining, resetMs };
+  }
 }
 
 /** Rejects when the answer is not here in time, and tells so. */

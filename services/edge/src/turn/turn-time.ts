@@ -1,5 +1,5 @@
 import type { OpenTurnResponse } from "@parley/rpc/conversation";
-import type { ToolCall, Waits } from "@parley/rpc/llm";
+import type { Waits } from "@parley/rpc/llm";
 import type { Stopwatch } from "./stopwatch.ts";
 
 /** Where the time until now went, as the conversation service is told it. */
@@ -22,11 +22,6 @@ export function splitWait(watch: Stopwatch, { queueMicroseconds, providerMicrose
     ],
     "own",
   );
-}
-
-/** Of whatever was waited for just now, a tool has taken so long. */
-export function splitTool(watch: Stopwatch, { latencyMs }: ToolCall): void {
-  watch.split([["tools", latencyMs]]);
 }
 
 function toMs(microseconds: bigint): number {

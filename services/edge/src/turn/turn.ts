@@ -2,12 +2,13 @@ import { type RpcClient, RpcError, status } from "@parley/rpc";
 import { type CloseTurnResponse, type ConversationService, TurnOutcome } from "@parley/rpc/conversation";
 import { type GenerateEnd, GenerateStatus, type LlmService, type ToolCall } from "@parley/rpc/llm";
 import { type QuotaService, ReserveStatus } from "@parley/rpc/quota";
-import { failpoint } from "@parley/service-kit";
+import { failpoint, tracer } from "@parley/service-kit";
 import type { TurnCloser } from "./close-turn.ts";
 import type { Blocked, Done, FinishReason, QuotaExceeded, TurnSink } from "./events.ts";
 import { type FailureCode, failure, failureCode, quotaExceededMessage } from "./failures.ts";
 import type { Stopwatch } from "./stopwatch.ts";
-import { splitOpening, splitTool, splitWait, timeOf } from "./turn-time.ts";
+import { ToolTime } from "./tool-time.ts";
+import { splitOpening, splitWait, timeOf } from "./turn-time.ts";
 
 const OPEN_TIMEOUT_MS = 10_000;
 const RESERVE_TIMEOUT_MS = 10_000;
@@ -84,6 +85,7 @@ export async function runTurn(
 ): Promise<TurnReport> {
   const turnId = deps.newTurnId();
   const { workspaceId, sessionId } = request;
+  tracer()?.annotate({ "parley.turn_id": turnId, "parley.workspace_id": workspaceId });
 
   const opened = await openTurn(deps, { ...request, turnId, edgeId: deps.edgeId }, watch);
   failpoint("edge.opened");
@@ -204,6 +206,7 @@ async function stream(
   signal: AbortSignal,
   watch: Stopwatch,
 ): Promise<void> {
+  const tools = new ToolTime(watch);
   watch.enter("first_token");
   for await (const { event, waits } of deps.llm.generate(
     { ...question, month: ending.month },
@@ -220,7 +223,7 @@ async function stream(
     } else if (event.case === "toolCall") {
       const { name, arguments: given, status, latencyMs } = event.value;
       ending.toolsCalled.push({ name, arguments: given, status, latencyMs });
-      splitTool(watch, event.value);
+      tools.add(latencyMs);
     } else if (event.case === "end") {
       const { model, tokensIn, tokensOut } = event.value;
       Object.assign(ending, { model, tokensIn, tokensOut }, outcomeOf(event.value));

@@ -16,8 +16,8 @@ export type ProviderCall = {
   signal: AbortSignal;
   /** To be called when something came that is no text: the model is at work. */
   onProgress: () => void;
-  /** To be called when the model has finished, with the tools it calls: whatever fails afterwards no longer matters. */
-  onFinished: (requests: readonly ToolRequest[]) => void;
+  /** To be called when the model has finished, with the tools it calls and its word for why: whatever fails afterwards no longer matters. */
+  onFinished: (requests: readonly ToolRequest[], reason: string) => void;
   /** To be called with the provider's own count of tokens, when it gives one. */
   onUsage: (usage: Usage) => void;
 };

@@ -3,6 +3,7 @@ import { ProviderFailure } from "../domain/failure.ts";
 import type { Candidate } from "../providers/catalog.ts";
 import type { Timeouts } from "../settings/settings.ts";
 import type { CallRecord, Try } from "./call-record.ts";
+import { endProviderSpan, openProviderSpan } from "./provider-span.ts";
 import type { Question } from "./question.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -14,13 +15,14 @@ const MAX_REPLY_CHARACTERS = 4 * 1024 * 1024;
  * added to the record; how it ended is for the caller to write down.
  */
 export async function* attempt(
-  { guarded, name }: Candidate,
+  candidate: Candidate,
   { prompt, toolbox }: Question,
   record: CallRecord,
   tried: Try,
   signal: AbortSignal,
   now: () => number,
 ): AsyncGenerator<string> {
+  const { guarded, name } = candidate;
   const { settings, provider, breaker, concurrency } = guarded;
   const beganAtMs = now();
   const release = await concurrency.acquire(record.workspaceId, signal).finally(() => {
@@ -38,6 +40,9 @@ export async function* attempt(
   record.finished = false;
   record.text = "";
   record.requests = [];
+  record.finishReason = "";
+  const span = openProviderSpan(candidate, record);
+  let failure = "cancelled";
   const watchdog = new Watchdog(timeoutsLeft(settings.timeouts, record, beganAtMs), signal);
   let verdict: BreakerVerdict = "neutral";
   try {
@@ -49,7 +54,8 @@ export async function* attempt(
       rounds: record.rounds,
       signal: watchdog.signal,
       onProgress: () => watchdog.resume(),
-      onFinished: (requests) => {
+      onFinished: (requests, reason) => {
+        record.finishReason = reason;
         if (!record.finished) watchdog.finish();
         record.finished = true;
         record.requests = requests;
@@ -76,13 +82,19 @@ export async function* attempt(
     const isDown = record.firstTokenAtMs === undefined && cause instanceof ProviderFailure && cause.fault;
     verdict = isDown && !record.finished ? "fault" : "ok";
     // A finished reply is whole, whatever befalls its count of tokens or the end of its connection.
+    failure = reasonOf(cause);
     if (!record.finished) throw cause;
   } finally {
     tried.latencyMs = now() - beganAtMs;
     watchdog.stop();
     settle(verdict);
     release();
+    endProviderSpan(span, record, record.finished ? undefined : failure);
   }
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof ProviderFailure ? cause.reason : "internal";
 }
 
 /** A reply has one total time, however often its model calls tools in between. */

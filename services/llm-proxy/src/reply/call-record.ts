@@ -55,6 +55,8 @@ export type CallRecord = {
   text: string;
   usage: Usage | undefined;
   finished: boolean;
+  /** Why the model finished, in the provider's word; empty while it has not. */
+  finishReason: string;
   /** The tools that it ended in calling. */
   requests: readonly ToolRequest[];
   /** What the model called before, and what came of it. */
@@ -89,6 +91,7 @@ export function beginCall(call: Pick<CallRecord, "workspaceId" | "turnId" | "ask
     text: "",
     usage: undefined,
     finished: false,
+    finishReason: "",
     requests: [],
     rounds: [],
     used: [],

@@ -15,7 +15,7 @@ async function* stream(call: ProviderCall): AsyncGenerator<string> {
     call.signal.throwIfAborted();
     yield piece;
   }
-  call.onFinished([]);
+  call.onFinished([], "stop");
 }
 
 function lastUserMessage(prompt: Prompt): string {

@@ -16,6 +16,8 @@ export class ChatStreamReader {
   finished: boolean = false;
   /** `[DONE]` was read: nothing follows. */
   ended: boolean = false;
+  /** Why the model finished, if it is a word. */
+  finishReason: string = "";
   usage: Usage | undefined;
   /** The tools that the model calls; all of them once it has finished. */
   readonly toolCalls: ToolCallDeltas = new ToolCallDeltas();
@@ -85,7 +87,10 @@ export class ChatStreamReader {
     if (isSomething(delta.tool_calls)) this.toolCalls.push(requireArray(delta.tool_calls));
     // Calls that were announced and did not come are lost.
     if (choice.finish_reason === "tool_calls" && !this.toolCalls.hasBegun) throw broken("malformed");
-    if (typeof choice.finish_reason === "string" && choice.finish_reason !== "") this.finished = true;
+    if (typeof choice.finish_reason === "string" && choice.finish_reason !== "") {
+      this.finished = true;
+      this.finishReason = codeOf(choice.finish_reason) ?? "";
+    }
   }
 }
 

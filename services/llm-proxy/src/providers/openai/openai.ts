@@ -76,7 +76,7 @@ function readRest(body: StreamedResponse["stream"] | undefined): void {
 
 function report(reader: ChatStreamReader, call: ProviderCall): void {
   if (reader.usage) call.onUsage(reader.usage);
-  if (reader.finished) call.onFinished(reader.toolCalls.requests);
+  if (reader.finished) call.onFinished(reader.toolCalls.requests, reader.finishReason);
 }
 
 const NO_STREAM = /^(text\/html|application\/json)\b/i;

@@ -1,0 +1,89 @@
+import * as api from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
+import type { Logger } from "../logger.ts";
+import { createExporter } from "./exporter.ts";
+import type { TracingSettings } from "./settings.ts";
+import type { Attributes, Span, SpanOptions, Tracer } from "./tracer.ts";
+
+const SEND_EVERY_MS = 1_000;
+const MAX_WAITING_SPANS = 8_192;
+const MAX_ATTRIBUTE_CHARACTERS = 256;
+
+const KINDS = { client: api.SpanKind.CLIENT, server: api.SpanKind.SERVER } as const;
+
+type OpenSpan = Span & { context: api.Context };
+
+/** A tracer that sends to an OTLP collector, in batches; `flush` sends what waits and ends it. Loaded only when traces are on. */
+export function createTracer(service: string, { endpoint, ratio }: TracingSettings, log: Logger) {
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ "service.name": service, "service.namespace": "parley" }),
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
+    spanLimits: { attributeValueLengthLimit: MAX_ATTRIBUTE_CHARACTERS },
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: createExporter(endpoint, log),
+        scheduledDelayMillis: SEND_EVERY_MS,
+        maxQueueSize: MAX_WAITING_SPANS,
+      }),
+    ],
+  });
+  api.context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  const spans = provider.getTracer("parley");
+  const propagator = new W3CTraceContextPropagator();
+
+  function open(parent: api.Context, name: string, { kind, attributes }: SpanOptions): OpenSpan {
+    const options = { kind: kind ? KINDS[kind] : api.SpanKind.INTERNAL, attributes: known(attributes) };
+    const span = spans.startSpan(name, options, parent);
+    const context = api.trace.setSpan(parent, span);
+    return {
+      context,
+      set: (more) => void span.setAttributes(known(more)),
+      run: (work) => api.context.with(context, work),
+      end(failure) {
+        if (failure !== undefined) {
+          span.setAttribute("error.type", failure);
+          span.setStatus({ code: api.SpanStatusCode.ERROR });
+        }
+        span.end();
+      },
+    };
+  }
+
+  const tracer: Tracer = {
+    root: (name, options) => open(api.ROOT_CONTEXT, name, options),
+    child(name, options) {
+      const parent = api.context.active();
+      return api.trace.getSpan(parent) && open(parent, name, options);
+    },
+    remote(read, name, options) {
+      const parent = propagator.extract(api.ROOT_CONTEXT, read, {
+        get: (carrier, key) => carrier(key),
+        keys: () => [],
+      });
+      return api.trace.getSpan(parent) && open(parent, name, options);
+    },
+    inject(span, write) {
+      propagator.inject((span as OpenSpan).context, write, { set: (carrier, key, value) => carrier(key, value) });
+    },
+    annotate: (attributes) => void api.trace.getActiveSpan()?.setAttributes(known(attributes)),
+    ids() {
+      const { traceId, spanId } = api.trace.getActiveSpan()?.spanContext() ?? {};
+      return traceId && spanId ? { trace_id: traceId, span_id: spanId } : undefined;
+    },
+    outside: (work) => api.context.with(api.ROOT_CONTEXT, work),
+  };
+  return { tracer, flush: () => provider.shutdown() };
+}
+
+function known(attributes: Attributes = {}): api.Attributes {
+  const set = Object.entries(attributes).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(set) as api.Attributes;
+}

@@ -1,0 +1,21 @@
+import type { Lifecycle } from "../lifecycle.ts";
+import type { Logger } from "../logger.ts";
+import type { TracingSettings } from "./settings.ts";
+import { installTracer } from "./tracer.ts";
+
+/** For what has not been sent when the service stops. */
+const FLUSH_MS = 3_000;
+
+/** Turns traces on; without settings it does nothing, and loads nothing. */
+export async function startTracing(
+  service: string,
+  settings: TracingSettings | undefined,
+  log: Logger,
+  lifecycle: Lifecycle,
+): Promise<void> {
+  if (settings === undefined) return;
+  const { createTracer } = await import("./opentelemetry.ts");
+  const { tracer, flush } = createTracer(service, settings, log);
+  installTracer(tracer);
+  lifecycle.onClose("traces", flush, FLUSH_MS);
+}

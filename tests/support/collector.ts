@@ -1,0 +1,132 @@
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+
+export type CollectedSpan = {
+  service: string;
+  traceId: string;
+  spanId: string;
+  /** Empty for the first of a trace. */
+  parentId: string;
+  name: string;
+  /** 1 internal, 2 server, 3 client. */
+  kind: number;
+  failed: boolean;
+  startNs: bigint;
+  endNs: bigint;
+  attributes: Record<string, unknown>;
+};
+
+export type Collector = {
+  /** What OTEL_EXPORTER_OTLP_ENDPOINT names. */
+  url: string;
+  spans: CollectedSpan[];
+  /** All that was sent, byte by byte. */
+  bodies: Buffer[];
+  headers: IncomingHttpHeaders[];
+  /** The spans of one turn's trace, in the order in which they began. */
+  traceOf(turnId: string): CollectedSpan[];
+  close(): Promise<void>;
+};
+
+/** A collector of OpenTelemetry traces: OTLP over HTTP, as protobuf. */
+export async function startCollector(port = 0): Promise<Collector> {
+  const spans: CollectedSpan[] = [];
+  const bodies: Buffer[] = [];
+  const headers: IncomingHttpHeaders[] = [];
+  const server = createServer(async (request, response) => {
+    if (request.url !== "/v1/traces") return void response.writeHead(404).end();
+    const body = await buffer(request);
+    bodies.push(body);
+    headers.push(request.headers);
+    spans.push(...readExport(body));
+    response.writeHead(200, { "content-type": "application/x-protobuf" }).end();
+  }).listen(port, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the collector has no port");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    spans,
+    bodies,
+    headers,
+    traceOf(turnId) {
+      const traces = new Set(
+        spans.filter(({ attributes }) => attributes["parley.turn_id"] === turnId).map(({ traceId }) => traceId),
+      );
+      return spans.filter(({ traceId }) => traces.has(traceId)).sort((a, b) => Number(a.startNs - b.startNs));
+    },
+    async close() {
+      const closed = once(server.close(), "close");
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** A message's fields as they stand on the wire: bytes, or a number of 64 bits. */
+type Fields = Map<number, (Uint8Array | bigint)[]>;
+
+function readFields(bytes: Uint8Array): Fields {
+  const reader = new BinaryReader(bytes);
+  const fields: Fields = new Map();
+  while (reader.pos < reader.len) {
+    const [number, type] = reader.tag();
+    const values = fields.get(number) ?? [];
+    fields.set(number, values);
+    if (type === WireType.LengthDelimited) values.push(reader.bytes());
+    else if (type === WireType.Bit64) values.push(BigInt(reader.fixed64()));
+    else if (type === WireType.Varint) values.push(BigInt(reader.int64()));
+    else reader.skip(type, number);
+  }
+  return fields;
+}
+
+const all = (fields: Fields, number: number) => (fields.get(number) ?? []).filter((value) => typeof value !== "bigint");
+const bytesOf = (fields: Fields, number: number) => all(fields, number)[0] ?? new Uint8Array();
+const textOf = (fields: Fields, number: number) => Buffer.from(bytesOf(fields, number)).toString();
+const hexOf = (fields: Fields, number: number) => Buffer.from(bytesOf(fields, number)).toString("hex");
+const numberOf = (fields: Fields, number: number) =>
+  (fields.get(number) ?? []).find((value) => typeof value === "bigint") ?? 0n;
+
+// The numbers are those of opentelemetry/proto/trace/v1/trace.proto.
+function readExport(body: Uint8Array): CollectedSpan[] {
+  return all(readFields(body), 1).flatMap((resourceSpans) => {
+    const fields = readFields(resourceSpans);
+    const resource = readAttributes(readFields(bytesOf(fields, 1)), 1);
+    return all(fields, 2)
+      .flatMap((scopeSpans) => all(readFields(scopeSpans), 2))
+      .map((span) => readSpan(readFields(span), String(resource["service.name"])));
+  });
+}
+
+function readSpan(span: Fields, service: string): CollectedSpan {
+  return {
+    service,
+    traceId: hexOf(span, 1),
+    spanId: hexOf(span, 2),
+    parentId: hexOf(span, 4),
+    name: textOf(span, 5),
+    kind: Number(numberOf(span, 6)),
+    failed: numberOf(readFields(bytesOf(span, 15)), 3) === 2n,
+    startNs: numberOf(span, 7),
+    endNs: numberOf(span, 8),
+    attributes: readAttributes(span, 9),
+  };
+}
+
+function readAttributes(owner: Fields, number: number): Record<string, unknown> {
+  return Object.fromEntries(
+    all(owner, number).map((pair) => {
+      const fields = readFields(pair);
+      return [textOf(fields, 1), readValue(readFields(bytesOf(fields, 2)))];
+    }),
+  );
+}
+
+function readValue(value: Fields): unknown {
+  if (value.has(1)) return textOf(value, 1);
+  if (value.has(5)) return all(readFields(bytesOf(value, 5)), 1).map((each) => readValue(readFields(each)));
+  return Number(numberOf(value, 3));
+}

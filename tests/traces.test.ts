@@ -1,0 +1,218 @@
+import { randomUUID } from "node:crypto";
+import { describeWith, startRedis, type TestRedis } from "@parley/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type ChatFields, chat, postChat, readChat } from "./support/chat.ts";
+import { type CollectedSpan, type Collector, startCollector } from "./support/collector.ts";
+import { ADMIN_TOKEN, INTERNAL_TOKEN } from "./support/processes.ts";
+import { createTenant, PROVIDER_KEY, type System, startSystem, type Tenant } from "./support/system.ts";
+
+const COLLECTOR_TOKEN = "collector-token-of-the-tests";
+const CONVERSATION = "parley.conversation.v1.ConversationService";
+/** What every turn that is answered leaves in its trace: the service, the span, and the span it stands under. */
+const WHOLE = [
+  "edge POST /api/chat/ < ",
+  `edge ${CONVERSATION}/OpenTurn < POST /api/chat/`,
+  `conversation ${CONVERSATION}/OpenTurn < ${CONVERSATION}/OpenTurn`,
+  `conversation open_turn < ${CONVERSATION}/OpenTurn`,
+  "edge parley.quota.v1.QuotaService/Reserve < POST /api/chat/",
+  "quota parley.quota.v1.QuotaService/Reserve < parley.quota.v1.QuotaService/Reserve",
+  "quota reserve < parley.quota.v1.QuotaService/Reserve",
+  "edge parley.llm.v1.LlmService/Generate < POST /api/chat/",
+  "llm-proxy parley.llm.v1.LlmService/Generate < parley.llm.v1.LlmService/Generate",
+  `edge ${CONVERSATION}/CloseTurn < POST /api/chat/`,
+  `conversation ${CONVERSATION}/CloseTurn < ${CONVERSATION}/CloseTurn`,
+  `conversation close_turn < ${CONVERSATION}/CloseTurn`,
+  `conversation settle < ${CONVERSATION}/CloseTurn`,
+  "edge sliding_window < POST /api/chat/",
+];
+
+describeWith("redis", "with a collector of traces", () => {
+  let collector: Collector;
+  let redis: TestRedis;
+  let system: System;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    [collector, redis] = [await startCollector(), await startRedis()];
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer ${COLLECTOR_TOKEN}`,
+    };
+    system = await startSystem({
+      redisUrl: redis.url,
+      env: { edge: env, conversation: env, quota: env, "llm-proxy": env },
+      llmConfig: (base_url) => ({
+        default_model: "openai:default",
+        providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY", retries: { max_attempts: 1 } } },
+        routes: { careful: ["openai:status-503", "openai:echo"] },
+      }),
+    });
+    tenant = await createTenant(system.admin);
+    // From here on every look-up that is made once only has been made.
+    await chat(system.url(), tenant);
+  });
+  afterAll(async () => {
+    await system?.stop();
+    await redis.stop();
+    await collector.close();
+  });
+
+  /** Sends a message and waits until its trace is whole. */
+  async function traceOf(on: Tenant, fields: ChatFields = {}, headers: Record<string, string> = {}) {
+    const result = await readChat(await postChat(system.url(), on, fields, { headers }));
+    const { turn } = await system.admin.turns.getTurn({
+      workspaceId: on.workspaceId,
+      messageId: BigInt(Number(result.meta?.message_id)),
+    });
+    const turnId = turn?.turnId ?? "";
+    await expect
+      .poll(() => shape(collector.traceOf(turnId)), { timeout: 20_000 })
+      .toEqual(expect.arrayContaining(WHOLE));
+    return { turnId, result, spans: collector.traceOf(turnId) };
+  }
+
+  test("a turn is one whole trace over the four services, each span under the one that caused it", async () => {
+    const strange = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const { turnId, result, spans } = await traceOf(tenant, {}, { traceparent: strange });
+    expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
+    expect(spans[0]?.traceId).not.toBe("0af7651916cd43dd8448eb211c80319c");
+    expect(new Set(spans.map(({ service }) => service))).toEqual(
+      new Set(["edge", "conversation", "quota", "llm-proxy"]),
+    );
+    expect(shape(spans).sort()).toEqual(
+      [...WHOLE, "llm-proxy chat default < parley.llm.v1.LlmService/Generate"].sort(),
+    );
+    for (const span of spans) {
+      expect(span.failed, span.name).toBe(false);
+      expect(span.endNs >= span.startNs, span.name).toBe(true);
+    }
+    const byName = (name: string, kind: number) => spans.find((each) => each.name === name && each.kind === kind);
+    expect(byName("POST /api/chat/", 2)?.attributes).toEqual({
+      "http.request.method": "POST",
+      "http.route": "/api/chat/",
+      "http.response.status_code": 200,
+      "parley.turn_id": turnId,
+      "parley.workspace_id": tenant.workspaceId,
+    });
+    expect(byName("chat default", 3)?.attributes).toEqual({
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": "openai",
+      "gen_ai.system": "openai",
+      "gen_ai.request.model": "default",
+      "gen_ai.usage.input_tokens": 21,
+      "gen_ai.usage.output_tokens": 34,
+      "gen_ai.response.finish_reasons": ["stop"],
+      "server.address": "127.0.0.1",
+      "parley.turn_id": turnId,
+    });
+    expect(result.done?.finish_reason).toBe("stop");
+    // The line of the turn names the trace.
+    const line =
+      system.edges[0]
+        ?.outputs()
+        .split("\n")
+        .find((each) => each.includes(turnId)) ?? "{}";
+    expect(JSON.parse(line)).toMatchObject({
+      trace_id: spans[0]?.traceId,
+      span_id: expect.stringMatching(/^[0-9a-f]{16}$/),
+    });
+    for (const header of collector.headers) expect(header.authorization).toBe(`Bearer ${COLLECTOR_TOKEN}`);
+  });
+
+  test("turns at once are a trace each, and nothing that a service does by itself is one", async () => {
+    const traced = await Promise.all(Array.from({ length: 20 }, () => traceOf(tenant)));
+    for (const { spans } of traced) {
+      expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
+      expect(spans).toHaveLength(WHOLE.length + 1);
+      expect(new Set(spans.map(({ attributes }) => attributes["parley.turn_id"] ?? "")).size).toBe(2);
+    }
+    const roots = collector.spans.filter(({ parentId }) => parentId === "");
+    expect(new Set(roots.map(({ name }) => name))).toEqual(new Set(["POST /api/chat/"]));
+    expect(new Set(collector.spans.map(({ traceId }) => traceId)).size).toBe(roots.length);
+  });
+
+  test("each try of a model is a span, and the one that failed says why", async () => {
+    const careful = await createTenant(system.admin, { model: "route:careful" });
+    const { spans } = await traceOf(careful);
+    const tries = spans.filter(({ name }) => name.startsWith("chat "));
+    expect(tries.map(({ name, failed, attributes }) => [name, failed, attributes["error.type"]])).toEqual([
+      ["chat status-503", true, "http_503"],
+      ["chat echo", false, undefined],
+    ]);
+  });
+
+  test("no message, reply, key, token, password or address is in any span", async () => {
+    const mark = (what: string) => `marker-${what}-${randomUUID()}`;
+    const marks = [mark("message"), mark("visitor"), mark("metadata"), mark("referrer"), mark("agent")];
+    const [message, visitor_id, note, referer, agent] = marks;
+    const echo = await createTenant(system.admin, { model: "openai:echo" });
+    const { result } = await traceOf(
+      echo,
+      { message, visitor_id, visitor_metadata: { note } },
+      { referer: `https://a.example/${referer}`, "user-agent": agent ?? "" },
+    );
+    expect(result.text).toContain(message);
+    await traceOf(await createTenant(system.admin, { model: "openai:status-401" }), { message });
+    const secrets = [
+      ...marks,
+      echo.publicKey,
+      tenant.publicKey,
+      PROVIDER_KEY,
+      INTERNAL_TOKEN,
+      ADMIN_TOKEN,
+      "password-of-the-tests",
+      String(result.meta?.session_id),
+    ];
+    const sent = Buffer.concat(collector.bodies).toString("latin1");
+    expect(sent).toContain("gen_ai.request.model");
+    for (const secret of secrets) expect(sent.includes(secret), secret).toBe(false);
+  });
+
+  test("a collector that is away costs a line of the log, and nobody notices", async () => {
+    const edge = system.edges[0];
+    const lines = (text: string) =>
+      edge
+        ?.outputs()
+        .split("\n")
+        .filter((line) => line.includes(text)).length;
+    const port = Number(new URL(collector.url).port);
+    await collector.close();
+    for (let turn = 0; turn < 3; turn++) {
+      expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
+      await expect.poll(() => lines("does not take spans"), { timeout: 30_000 }).toBe(1);
+    }
+    collector = await startCollector(port);
+    await expect
+      .poll(async () => (await chat(system.url(), tenant)) && lines("takes spans again"), {
+        timeout: 30_000,
+        interval: 500,
+      })
+      .toBe(1);
+    await traceOf(tenant);
+    // What waits when a service stops is sent before it is gone, and one that cannot be sent holds nobody up for long.
+    const { meta } = await chat(system.url(), tenant);
+    await edge?.stop();
+    const { turn } = await system.admin.turns.getTurn({
+      workspaceId: tenant.workspaceId,
+      messageId: BigInt(Number(meta?.message_id)),
+    });
+    expect(shape(collector.traceOf(turn?.turnId ?? ""))).toContain("edge POST /api/chat/ < ");
+    await edge?.start();
+    await collector.close();
+    await chat(system.url(), tenant);
+    const startedAt = performance.now();
+    await edge?.stop();
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
+    expect(await edge?.process().exited).toMatchObject({ code: 0 });
+    collector = await startCollector(port);
+  });
+});
+
+/** Each span with its service and the name of the one it stands under, which must be there too. */
+function shape(spans: readonly CollectedSpan[]): string[] {
+  const names = new Map(spans.map(({ spanId, name }) => [spanId, name]));
+  return spans.map(({ service, name, parentId }) => {
+    const parent = parentId === "" ? "" : (names.get(parentId) ?? "(not there)");
+    return `${service} ${name} < ${parent}`;
+  });
+}

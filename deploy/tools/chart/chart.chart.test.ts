@@ -103,6 +103,13 @@ describe("the chart", () => {
     expect(outsidePorts(manifests, "migrations")).toEqual(new Set([5432]));
   });
 
+  it("opens the collector of traces to the four services when one is named, and to nothing else", async () => {
+    const { manifests } = await render("production");
+    for (const name of ["edge", "conversation", "quota", "llm-proxy"])
+      expect(outsidePorts(manifests, name), name).toContain(4318);
+    for (const name of ["cli", "migrations"]) expect(outsidePorts(manifests, name), name).not.toContain(4318);
+  });
+
   it("has a policy for every pod when policies are on", async () => {
     const { manifests } = await render("minimal");
     const covered = ofKind(manifests, "NetworkPolicy").map(({ metadata }) => metadata.name);

@@ -20,6 +20,15 @@
 - name: GRPC_TLS_DIR
   value: /etc/parley/tls
 {{- end }}
+{{- with .root.Values.tracing }}{{- if .endpoint }}
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ .endpoint | quote }}
+- name: OTEL_TRACES_SAMPLER_ARG
+  value: {{ .ratio | quote }}
+{{- if .existingSecret }}
+{{ include "parley.secretEnv" (dict "root" $.root "env" "OTEL_EXPORTER_OTLP_HEADERS" "secret" .existingSecret) }}
+{{- end }}
+{{- end }}{{- end }}
 {{- end -}}
 
 {{- define "parley.target" -}}

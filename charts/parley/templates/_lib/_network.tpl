@@ -29,6 +29,9 @@ spec:
   egress:
     {{- include "parley.toDns" .root | nindent 4 }}
     {{- include (printf "parley.%s.to" .name) . | trim | nindent 4 }}
+    {{- if and .root.Values.tracing.endpoint (has .name (list "edge" "conversation" "quota" "llm-proxy")) }}
+    {{- include "parley.toCollector" .root | nindent 4 }}
+    {{- end }}
 {{- end }}
 {{- end -}}
 
@@ -74,6 +77,16 @@ spec:
     {{- toYaml . | nindent 4 }}
   {{ end }}ports:
     - port: {{ .port | int }}
+{{- end -}}
+
+{{/* The port of a URL, which may be its scheme's. */}}
+{{- define "parley.urlPort" -}}
+{{- $url := urlParse . -}}
+{{- regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (ternary "80" "443" (eq $url.scheme "http")) -}}
+{{- end -}}
+
+{{- define "parley.toCollector" -}}
+{{ include "parley.toPeers" (dict "peers" .Values.networkPolicy.collector "port" (include "parley.urlPort" .Values.tracing.endpoint)) }}
 {{- end -}}
 
 {{- define "parley.toDns" -}}

@@ -43,7 +43,5 @@
 {{- if .root.Values.redis.enabled }}
 {{ include "parley.toPeers" (dict "peers" $policy.redis "port" $policy.redisPort) }}
 {{- end }}
-{{- $sso := urlParse .root.Values.sso.jwksUrl }}
-{{- $port := regexFind ":[0-9]+$" $sso.host | trimPrefix ":" | default (ternary "80" "443" (eq $sso.scheme "http")) }}
-{{ include "parley.toPeers" (dict "peers" $policy.sso "port" $port) }}
+{{ include "parley.toPeers" (dict "peers" $policy.sso "port" (include "parley.urlPort" .root.Values.sso.jwksUrl)) }}
 {{- end -}}

@@ -144,7 +144,7 @@ describe("a reply that went well", () => {
       quota: { state: "done", held_at: expect.stringMatching(/Z$/), counted_at: expect.stringMatching(/Z$/) },
       missing: [],
     });
-    expect(told.calls?.[0]?.tries).toEqual([
+    expect(told.calls?.[0]?.tries).toMatchObject([
       { model: "openai:status-503", reason: "http_503", next: "retry", latency_ms: expect.any(Number) },
       { model: "openai:status-503", reason: "http_503", next: "failover", latency_ms: expect.any(Number) },
       { model: "openai:first-300", reason: "", next: "", latency_ms: expect.any(Number) },

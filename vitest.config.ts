@@ -33,7 +33,7 @@ export default defineConfig({
         test: {
           name: "integration",
           sequence: { groupOrder: 1 },
-          include: ["{packages,services,deploy}/**/*.db.test.ts"],
+          include: ["{packages,services,deploy,bench}/**/*.db.test.ts"],
           globalSetup: ["packages/testing/src/global-setup.ts"],
           setupFiles: ["packages/testing/src/vitest-setup.ts"],
           testTimeout: 20_000,

@@ -13,12 +13,19 @@ let place: Place;
 let parley: RunningProcess;
 beforeAll(async () => {
   place = await makePlace();
-  parley = await startReady(place);
+  // As docs/knowledge.md says, so that a page of the sample shop can be fetched.
+  parley = await startReady(place, { EGRESS_ALLOW: "127.0.0.1/32" });
 }, 180_000);
 afterAll(async () => {
   await parley.stop("SIGINT", 60_000);
   await place.remove();
 }, 90_000);
+
+/** The shell blocks of a page of docs/, one after the other. */
+async function blocksOf(page: string): Promise<string[]> {
+  const text = await readFile(join(root, "docs", page), "utf8");
+  return [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
+}
 
 /** The shell blocks under a heading, one after the other. */
 function blocksUnder(heading: string): string[] {
@@ -69,6 +76,18 @@ describe("the README's commands, run one after the other as they stand", () => {
     expect(output).toContain("*.shop.example");
   }, 180_000);
 });
+
+it("docs/knowledge.md's commands add files and a page, list them and remove one", async () => {
+  const output = await run((await blocksOf("knowledge.md")).join(""));
+  for (const shown of [
+    "README.md",
+    "docs/api.md",
+    `localhost:${place.port + 9}/delivery`,
+    "english",
+    "Removed docs/api.md.",
+  ])
+    expect(output).toContain(shown);
+}, 180_000);
 
 it("the README's pictures are there, are told in words, and load fast", async () => {
   const pictures = [...readme.matchAll(/!\[([^\]]*)\]\(([^)]+\.png)\)|<img src="([^"]+)"[^>]* alt="([^"]*)"/g)];

@@ -5,6 +5,7 @@ import { BotAdminService, KeyAdminService, KnowledgeAdminService } from "@parley
 import { WorkspaceAdminService } from "@parley/rpc/quota";
 import { type Document, readDocumentation } from "./documentation.ts";
 import { systemCode } from "./errors.ts";
+import { shopDocument } from "./shop-document.ts";
 
 export type Demo = {
   publicKey: string;
@@ -18,7 +19,7 @@ const DOMAINS = ["localhost", "127.0.0.1"];
 const DIGESTS_FILE = "demo-documents.json";
 
 /**
- * Sees to it that the workspace "Demo" is there with a bot that knows Parley's own documentation and a key for this
+ * Sees to it that the workspace "Demo" is there with a bot that knows Parley's own documentation and the sample shop, and a key for this
  * machine's pages. Makes what is missing and leaves the rest as its user made it.
  */
 export async function ensureDemo(admin: Admin, dataDir: string): Promise<Demo> {
@@ -44,9 +45,10 @@ async function ensureBot(admin: Admin): Promise<void> {
     if (!(error instanceof AdminError) || error.code !== "bot_not_found") throw error;
     const changes = {
       name: "Parley guide",
-      welcomeMessage: "Hello! Ask me about Parley: I have read its documentation.",
+      welcomeMessage: "Hello! Ask me about Parley, whose documentation I have read, or about what this shop sells.",
       quickReplies: { values: ["What is Parley?", "How do I add my own documents?", "How do I embed the widget?"] },
-      systemPrompt: "You answer questions about Parley from its documentation, briefly and exactly.",
+      systemPrompt:
+        "You answer questions about Parley from its documentation, and about the sample shop, briefly and exactly.",
     };
     await admin(BotAdminService, (service) => service.createBot({ workspaceId, slug, changes }));
   }
@@ -68,7 +70,7 @@ async function ensureKey(admin: Admin): Promise<string> {
 }
 
 async function sendDocumentation(admin: Admin, dataDir: string): Promise<number> {
-  const documents = await readDocumentation();
+  const documents = [...(await readDocumentation()), shopDocument()];
   const digestsPath = join(dataDir, DIGESTS_FILE);
   const digests = await readDigests(digestsPath);
   const { sources } = await admin(KnowledgeAdminService, (service) => service.listSources(DEMO));

@@ -6,6 +6,7 @@ import * as settling from "./0004_settling.ts";
 import * as tools from "./0005_tools.ts";
 import * as noStatistics from "./0006_no_statistics_of_content.ts";
 import * as turnsByMessage from "./0007_turns_by_message.ts";
+import * as retrieval from "./0008_retrieval.ts";
 
 /** Every migration of the conversation schema, oldest first. */
 export const migrations: readonly Migration[] = [
@@ -16,4 +17,5 @@ export const migrations: readonly Migration[] = [
   tools,
   noStatistics,
   turnsByMessage,
+  retrieval,
 ];

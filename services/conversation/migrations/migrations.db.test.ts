@@ -3,10 +3,10 @@ import { createDatabase } from "@parley/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { renewEdge } from "../src/store/edges.ts";
 import { insertKey } from "../src/store/keys.ts";
-import { putSource } from "../src/store/knowledge.ts";
 import { insertPattern } from "../src/store/moderation.ts";
 import { putTool } from "../src/store/tools.ts";
 import { createTestDatabase, ROLE, ROLE_PASSWORD, type TestDatabase } from "../src/testing/database.ts";
+import { teach } from "../src/testing/knowledge.ts";
 import { createBot, newTurn, runTurn } from "../src/testing/turns.ts";
 import { migrations } from "./index.ts";
 
@@ -28,13 +28,7 @@ async function fill() {
     1,
   );
   await putTool(db.database, { workspaceId, botId }, { name: "t", definition: {} }, 1);
-  await putSource(db.database, {
-    workspaceId,
-    botId,
-    name: "n",
-    format: "txt",
-    chunks: [{ heading: "", text: "words" }],
-  });
+  await teach(db.database, bot, "n", "words");
   const turn = newTurn(bot);
   await renewEdge(db.database, turn.edgeId, 30);
   await runTurn(db.database, turn);
@@ -54,7 +48,7 @@ async function rowCounts() {
 test("every migration can be taken back with rows in its tables, one by one, and applied again", async () => {
   await fill();
   const before = await rowCounts();
-  expect(Object.keys(before)).toHaveLength(11);
+  expect(Object.keys(before)).toHaveLength(12);
   expect(Object.values(before)).not.toContain(0);
   const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
   for (const migration of migrations.toReversed()) expect(await rollback(target, 1)).toEqual([migration.name]);

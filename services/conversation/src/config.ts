@@ -27,6 +27,8 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     leaseSeconds: environment.integer("EDGE_LEASE_SECONDS", 30, { min: 3, max: 300 }),
     /** A directory with ca.crt, tls.crt and tls.key: gRPC is mutual TLS with it, plain text without. */
     grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
+    /** Which addresses knowledge may be fetched from. */
+    egress: environment.egressPolicy(),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
     tracing: readTracing(environment),

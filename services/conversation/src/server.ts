@@ -107,7 +107,10 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     router.service(KeyAdminService, keyAdmin(database, keyPrefix, newKey));
     router.service(ModerationAdminService, moderationAdmin(database));
     router.service(ToolAdminService, toolAdmin(database));
-    router.service(KnowledgeAdminService, knowledgeAdmin(database, documentReader()));
+    router.service(
+      KnowledgeAdminService,
+      knowledgeAdmin({ database, readDocument: documentReader(), egress: config.egress }),
+    );
     router.service(SessionAdminService, sessionAdmin({ database, exportDatabase, onClosed }));
     router.service(TurnAdminService, turnAdmin(database));
     router.service(AuditAdminService, auditAdmin(database, quota));

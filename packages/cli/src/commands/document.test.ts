@@ -12,6 +12,8 @@ beforeAll(async () => {
   await writeFile(join(dir, "page.HTM"), "<p>Hi</p>");
   await writeFile(join(dir, "latin1.txt"), Buffer.from([0x67, 0x72, 0xfc, 0xdf]));
   await writeFile(join(dir, "large.txt"), "x".repeat(4 * 1024 * 1024 + 1));
+  await writeFile(join(dir, "manual.PDF"), Buffer.from([0x25, 0x50, 0x44, 0x46, 0xe2, 0xe3]));
+  await writeFile(join(dir, "large.pdf"), "x".repeat(16 * 1024 * 1024 + 1));
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
@@ -27,12 +29,17 @@ describe("readDocument", () => {
     expect(await readDocument(join(dir, "docs"), "../page.HTM")).toMatchObject({ name: "page.HTM", format: "html" });
   });
 
+  it("takes a PDF as it is", async () => {
+    expect(await readDocument(dir, "manual.PDF")).toMatchObject({ name: "manual.PDF", format: "pdf" });
+  });
+
   it.each([
     ["missing.md", "there is no file", 1],
     ["docs", "cannot tell what docs is", 2],
-    ["report.pdf", "cannot tell what report.pdf is", 2],
+    ["report.docx", "cannot tell what report.docx is", 2],
     ["latin1.txt", "is not UTF-8 text", 1],
     ["large.txt", "is larger than 4 MiB", 1],
+    ["large.pdf", "is larger than 16 MiB", 1],
   ])("refuses %s and says why", async (file, message, exitCode) => {
     await expect(readDocument(dir, file)).rejects.toMatchObject({
       message: expect.stringContaining(message),

@@ -9,30 +9,38 @@ const FORMATS: Readonly<Record<string, string>> = {
   ".markdown": "md",
   ".html": "html",
   ".htm": "html",
+  ".pdf": "pdf",
 };
-const MAX_BYTES = 4 * 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
+const MAX_TEXT_MIB = 4;
+const MAX_PDF_MIB = 16;
 
 export type Document = { name: string; format: string; content: Uint8Array<ArrayBuffer> };
 
 /**
  * A file as a document of a bot's knowledge: named as it was given, or by its last part when it lies outside `dir`.
- * Throws CliError when it is not there, too large, not UTF-8, or of a format we cannot read.
+ * Throws CliError when it is not there, too large, text that is not UTF-8, or of a format we cannot read.
  */
 export async function readDocument(dir: string, file: string): Promise<Document> {
   const format = FORMATS[extname(file).toLowerCase()];
   if (format === undefined) {
-    throw new CliError(`cannot tell what ${file} is: .txt, .md and .html are understood`, { exitCode: 2 });
+    throw new CliError(`cannot tell what ${file} is: .txt, .md, .html and .pdf are understood`, { exitCode: 2 });
   }
   const content = await readBytes(resolve(dir, file));
-  if (content.length > MAX_BYTES) throw new CliError(`${file} is larger than 4 MiB: split it`);
+  const maxMiB = format === "pdf" ? MAX_PDF_MIB : MAX_TEXT_MIB;
+  if (content.length > maxMiB * MEBIBYTE) throw new CliError(`${file} is larger than ${maxMiB} MiB: split it`);
+  if (format !== "pdf") requireUtf8(file, content);
+  const path = normalize(file);
+  const isOutside = isAbsolute(path) || path.startsWith("..");
+  return { name: isOutside ? basename(path) : path, format, content };
+}
+
+function requireUtf8(file: string, content: Uint8Array): void {
   try {
     new TextDecoder("utf-8", { fatal: true }).decode(content);
   } catch (cause) {
     throw new CliError(`${file} is not UTF-8 text: convert it first`, { cause });
   }
-  const path = normalize(file);
-  const isOutside = isAbsolute(path) || path.startsWith("..");
-  return { name: isOutside ? basename(path) : path, format, content };
 }
 
 async function readBytes(path: string): Promise<Uint8Array<ArrayBuffer>> {

@@ -1,23 +1,35 @@
 import { KnowledgeAdminService, type Source, SourceSchema } from "@parley/rpc/conversation";
 import { answered } from "../admin/answered.ts";
 import type { Context } from "../context.ts";
+import { CliError } from "../errors.ts";
 import { messageJson } from "../output/json.ts";
 import { printable } from "../output/printable.ts";
 import type { Result } from "../output/result.ts";
 import { type Cell, table } from "../output/table.ts";
 import { readDocument } from "./document.ts";
 
-type Request = { workspaceId: string; botSlug: string; files: readonly string[] };
+export type Documents = {
+  workspaceId: string;
+  botSlug: string;
+  files: readonly string[];
+  urls: readonly string[];
+  /** Empty to be told by each text. */
+  language: string;
+};
 
 /** Reads every file before it sends any, so that a mistyped name leaves nothing half done. */
-export async function addFiles({ admin, config, progress }: Context, request: Request): Promise<Result> {
-  const { workspaceId, botSlug, files } = request;
-  const documents = await Promise.all(files.map((file) => readDocument(config.filesDir, file)));
+export async function addDocuments({ admin, config, progress }: Context, documents: Documents): Promise<Result> {
+  const { workspaceId, botSlug, files, urls, language } = documents;
+  if (files.length + urls.length === 0) throw new CliError("name a file, or a page with --url", { exitCode: 2 });
+  const read = await Promise.all(files.map((file) => readDocument(config.filesDir, file)));
+  const all = [...read, ...urls.map((url) => ({ name: url, url }))];
   const sources: Source[] = [];
-  for (const [index, { name, format, content }] of documents.entries()) {
-    progress(`[${index + 1}/${documents.length}] ${printable(name)} …`);
+  for (const [index, document] of all.entries()) {
+    progress(`[${index + 1}/${all.length}] ${printable(document.name)} …`);
+    // The service names a page by its URL.
+    const content = "url" in document ? { url: document.url } : document;
     const { source } = await admin(KnowledgeAdminService, (service) =>
-      service.addSource({ workspaceId, botSlug, name, format, content }),
+      service.addSource({ workspaceId, botSlug, language, ...content }),
     );
     sources.push(answered(source));
   }
@@ -30,7 +42,7 @@ export async function addFiles({ admin, config, progress }: Context, request: Re
 /** Titles and rows of a list of documents. */
 export function sourceRows(sources: readonly Source[]): [titles: string[], rows: Cell[][]] {
   return [
-    ["name", "format", "characters", "chunks", "updated"],
-    sources.map((each) => [each.name, each.format, each.characters, each.chunks, each.updatedAt]),
+    ["name", "format", "language", "characters", "chunks", "updated"],
+    sources.map((each) => [each.name, each.format, each.language, each.characters, each.chunks, each.updatedAt]),
   ];
 }

@@ -3,8 +3,8 @@ import { KnowledgeAdminService, SourceSchema } from "@parley/rpc/conversation";
 import type { Context } from "../context.ts";
 import { messageJson } from "../output/json.ts";
 import { table } from "../output/table.ts";
-import { addFiles, sourceRows } from "./knowledge-add.ts";
-import { botOption, workspaceOption } from "./options.ts";
+import { addDocuments, sourceRows } from "./knowledge-add.ts";
+import { botOption, collect, workspaceOption } from "./options.ts";
 
 export function addKnowledgeCommands(program: CommandUnknownOpts, context: Context): void {
   const { admin, report } = context;
@@ -13,11 +13,13 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
   group
     .command("add")
     .description("add documents, or replace those of the same name")
-    .argument("<file...>", "text, Markdown or HTML: .txt .md .html")
+    .argument("[file...]", "text, Markdown, HTML or PDF: .txt .md .html .pdf")
+    .option("--url <url>", "a page or document to fetch; repeatable", collect)
+    .option("--language <language>", "by name or two-letter code; told by the text unless given", "")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
-    .action((files, { workspace: workspaceId, bot: botSlug }) =>
-      report(addFiles(context, { workspaceId, botSlug, files })),
+    .action((files, { workspace: workspaceId, bot: botSlug, url: urls = [], language }) =>
+      report(addDocuments(context, { workspaceId, botSlug, files, urls, language })),
     );
 
   group

@@ -1,31 +1,44 @@
 import { isUtf8 } from "node:buffer";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { KnowledgeAdminService, SourceSchema } from "@parley/rpc/conversation";
-import { type Database, invalid, notFound } from "@parley/service-kit";
+import type { AddSourceRequest, KnowledgeAdminService, SourceSchema } from "@parley/rpc/conversation";
+import { type Database, type EgressPolicy, invalid, notFound } from "@parley/service-kit";
 import { FORMATS, type Format } from "../domain/knowledge/document.ts";
+import { LANGUAGES, type LanguageName, parseLanguage } from "../domain/knowledge/language.ts";
 import { isLongerThan } from "../domain/text.ts";
-import type { DocumentReader } from "../knowledge/read-document.ts";
+import { type FetchedDocument, fetchDocument } from "../knowledge/fetch-document.ts";
+import type { DocumentReader, RawDocument } from "../knowledge/read-document.ts";
 import { requireBotId } from "../rpc/require-bot.ts";
+import { detectLanguage } from "../store/detect-language.ts";
 import { deleteSource, listSources, putSource, type Source } from "../store/knowledge.ts";
 
 const MAX_NAME_CHARACTERS = 200;
-const MAX_CONTENT_BYTES = 4 * 1024 * 1024;
+const MAX_URL_CHARACTERS = 2_000;
+const MAX_TEXT_BYTES = 4 * 1024 * 1024;
+const MAX_PDF_BYTES = 16 * 1024 * 1024;
+
+export type KnowledgeDeps = { database: Database; readDocument: DocumentReader; egress: EgressPolicy };
 
 /** The admin service of what bots know. */
-export function knowledgeAdmin(
-  database: Database,
-  readDocument: DocumentReader,
-): ServiceImpl<typeof KnowledgeAdminService> {
+export function knowledgeAdmin({
+  database,
+  readDocument,
+  egress,
+}: KnowledgeDeps): ServiceImpl<typeof KnowledgeAdminService> {
   return {
     async addSource(request) {
-      const { workspaceId, content } = request;
-      const name = requireName(request.name);
-      const format = requireFormat(request.format);
+      const { workspaceId, url } = request;
+      const name = requireName(request.name || url);
+      const given = requireLanguage(request.language);
       const botId = await requireBotId(database, request);
-      const chunks = await readDocument(format, decode(content));
-      if (chunks.length === 0) throw invalid("content holds no text");
-      return { source: toMessage(await putSource(database, { workspaceId, botId, name, format, chunks })) };
+      const raw = toRaw(await documentOf(request, egress));
+      const document = await readDocument(raw);
+      if (document.chunks.length === 0) throw invalid("content holds no text");
+      const language = given ?? (await detectLanguage(database, document.beginning));
+      const { format } = raw;
+      return {
+        source: toMessage(await putSource(database, { workspaceId, botId, name, format, language, url, document })),
+      };
     },
     async listSources(request) {
       const botId = await requireBotId(database, request);
@@ -40,8 +53,24 @@ export function knowledgeAdmin(
   };
 }
 
+/** What was sent, or what stands at the URL that was. */
+async function documentOf(request: AddSourceRequest, egress: EgressPolicy): Promise<FetchedDocument> {
+  const { url } = request;
+  if (url === "") return { format: requireFormat(request.format), content: new Uint8Array(request.content) };
+  if (request.content.length > 0) throw invalid("give either content or a url");
+  if (isLongerThan(url, MAX_URL_CHARACTERS) || url.includes("\0")) throw invalid("url is too long", "url_refused");
+  const fetched = await fetchDocument(url, egress, MAX_PDF_BYTES);
+  return request.format === "" ? fetched : { ...fetched, format: requireFormat(request.format) };
+}
+
+function toRaw({ format, content }: FetchedDocument): RawDocument {
+  if (format !== "pdf") return { format, content: decode(content) };
+  if (content.length > MAX_PDF_BYTES) throw invalid("a PDF must have at most 16 MiB");
+  return { format, content };
+}
+
 function decode(content: Uint8Array): string {
-  if (content.length > MAX_CONTENT_BYTES) throw invalid("content must have at most 4 MiB");
+  if (content.length > MAX_TEXT_BYTES) throw invalid("content must have at most 4 MiB");
   if (!isUtf8(content)) throw invalid("content must be UTF-8");
   const text = new TextDecoder().decode(content);
   if (text.includes("\0")) throw invalid("content must be text, without NUL");
@@ -59,6 +88,14 @@ function requireFormat(text: string): Format {
   const format = FORMATS.find((each) => each === text);
   if (format === undefined) throw invalid(`format must be one of ${FORMATS.join(", ")}`);
   return format;
+}
+
+function requireLanguage(text: string): LanguageName | undefined {
+  if (text === "") return undefined;
+  const language = parseLanguage(text);
+  if (language === undefined)
+    throw invalid(`language must be simple or one of ${Object.entries(LANGUAGES).flat().join(", ")}`);
+  return language;
 }
 
 function toMessage(source: Source): MessageInitShape<typeof SourceSchema> {

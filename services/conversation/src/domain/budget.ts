@@ -4,8 +4,8 @@ const CHARACTERS_PER_TOKEN = 4;
 /** How much of the conversation so far a prompt may hold: 2,000 tokens. */
 export const HISTORY_CHARACTERS = 2_000 * CHARACTERS_PER_TOKEN;
 
-/** How much of the bot's knowledge a prompt may hold: 1,500 tokens. */
-export const KNOWLEDGE_CHARACTERS = 1_500 * CHARACTERS_PER_TOKEN;
+/** How much of the bot's knowledge a prompt may hold: 3,000 tokens, eight of the largest chunks. */
+export const KNOWLEDGE_CHARACTERS = 3_000 * CHARACTERS_PER_TOKEN;
 
 /** The first items, in their order, whose lengths together stay within `characters`. */
 export function withinBudget<T>(items: readonly T[], lengthOf: (item: T) => number, characters: number): T[] {

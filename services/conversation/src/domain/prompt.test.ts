@@ -6,15 +6,17 @@ import { encodePrompt } from "./prompt.ts";
 
 test("a prompt holds the system prompt, the passages and the conversation, and ends in the visitor's message", () => {
   const passages = [{ id: 7, source: "plans.md", heading: "Plans > Free", text: "100 messages." }];
+  const terms = [{ word: "free", weight: 2.5 }];
   const history = [{ question: "q1", answer: "a1" }];
   const prompt = fromBinary(
     PromptSchema,
-    encodePrompt({ system: "s", passages, history, message: "now", tools: [], replyPatterns: [] }),
+    encodePrompt({ system: "s", passages, terms, history, message: "now", tools: [], replyPatterns: [] }),
   );
   expect(prompt.system).toBe("s");
   expect(prompt.passages).toMatchObject([
     { id: 7n, source: "plans.md", heading: "Plans > Free", text: "100 messages." },
   ]);
+  expect(prompt.terms).toMatchObject([{ word: "free", weight: 2.5 }]);
   expect(prompt.messages.map(({ role, content }) => [role, content])).toEqual([
     [Role.USER, "q1"],
     [Role.ASSISTANT, "a1"],

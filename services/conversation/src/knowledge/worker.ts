@@ -1,6 +1,22 @@
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort } from "node:worker_threads";
+import type { Block } from "../domain/knowledge/block.ts";
 import { toChunks } from "../domain/knowledge/chunking.ts";
-import { documentBlocks, type Format } from "../domain/knowledge/document.ts";
+import { documentBlocks } from "../domain/knowledge/document.ts";
+import { indexDocument } from "../domain/knowledge/index-document.ts";
+import type { RawDocument } from "./read-document.ts";
 
-const { format, text } = workerData as { format: Format; text: string };
-parentPort?.postMessage(toChunks(documentBlocks(format, text)));
+// An error that is not caught ends the thread, which is how its reader is told.
+parentPort?.on("message", async (document: RawDocument) => {
+  const blocks =
+    document.format === "pdf" ? await pdf(document.content) : documentBlocks(document.format, document.content);
+  parentPort?.postMessage(indexDocument(toChunks(blocks)));
+});
+
+async function pdf(content: Uint8Array): Promise<Block[]> {
+  // Only who sends a PDF waits for its reader to load.
+  const [{ readPdf }, { pdfBlocks }] = await Promise.all([
+    import("./read-pdf.ts"),
+    import("../domain/knowledge/pdf-blocks.ts"),
+  ]);
+  return pdfBlocks(await readPdf(content));
+}

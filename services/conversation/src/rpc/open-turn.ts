@@ -6,7 +6,8 @@ import type { BotConfig, BotConfigs } from "../bot-configs.ts";
 import { KNOWLEDGE_CHARACTERS, withinBudget } from "../domain/budget.ts";
 import { encodePrompt } from "../domain/prompt.ts";
 import { requireTurn } from "../domain/turn-request.ts";
-import { readPassages, searchKnowledge } from "../store/knowledge-search.ts";
+import { searchKnowledge } from "../knowledge/search.ts";
+import { readPassages } from "../store/knowledge-search.ts";
 import { findTurn, openTurn } from "../store/open-turn.ts";
 import { sessionNotFound } from "./export-session.ts";
 import { botNotFound } from "./require-bot.ts";
@@ -14,8 +15,8 @@ import { botNotFound } from "./require-bot.ts";
 type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
 
 /**
- * A turn costs one statement here, and a second one when its bot has knowledge to search. A repeated one is answered from what was
- * stored the first time.
+ * A turn costs one statement here, and a second one when its bot has knowledge to search; a misspelt word costs two more. A repeated one
+ * is answered from what was stored the first time.
  */
 export async function handleOpenTurn(
   database: Database,
@@ -29,15 +30,14 @@ export async function handleOpenTurn(
 
   const blocked = moderate(message, bot.patterns, bot.fallback);
   const searchedAt = performance.now();
-  const passages =
-    bot.hasKnowledge && blocked === undefined
-      ? withinBudget(
-          await searchKnowledge(database, workspaceId, botId, message),
-          ({ heading, text }) => heading.length + text.length,
-          KNOWLEDGE_CHARACTERS,
-        )
-      : [];
-  const retrievalMs = bot.hasKnowledge ? performance.now() - searchedAt : 0;
+  const knowledge = { workspaceId, botId, ...bot.knowledge };
+  const found = blocked === undefined ? await searchKnowledge(database, knowledge, message) : undefined;
+  const passages = withinBudget(
+    found?.passages ?? [],
+    ({ heading, text }) => heading.length + text.length,
+    KNOWLEDGE_CHARACTERS,
+  );
+  const retrievalMs = bot.knowledge.chunks > 0 ? performance.now() - searchedAt : 0;
   const opened = await openTurn(database, {
     ...request,
     model: bot.model,
@@ -48,7 +48,8 @@ export async function handleOpenTurn(
 
   const messageId = BigInt(opened.messageId);
   if (blocked) return { messageId, blocked, model: bot.model };
-  const prompt = encodePrompt({ ...promptOf(bot), passages, history: opened.history, message });
+  const terms = found?.terms ?? [];
+  const prompt = encodePrompt({ ...promptOf(bot), passages, terms, history: opened.history, message });
   return { messageId, model: bot.model, prompt, retrievalMicroseconds: BigInt(Math.round(retrievalMs * 1_000)) };
 }
 
@@ -59,7 +60,9 @@ async function repeat(database: Database, request: OpenTurnRequest, bot: BotConf
   const messageId = BigInt(standing.messageId);
   if (blocked) return { messageId, blocked, model };
   const passages = await readPassages(database, request.workspaceId, standing.chunkIds);
-  return { messageId, model, prompt: encodePrompt({ ...promptOf(bot), passages, history, message }) };
+  const knowledge = { workspaceId: request.workspaceId, botId: request.botId, ...bot.knowledge };
+  const { terms } = await searchKnowledge(database, knowledge, message);
+  return { messageId, model, prompt: encodePrompt({ ...promptOf(bot), passages, terms, history, message }) };
 }
 
 /** What of its prompt a bot brings itself. */

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { cachedBotConfigs } from "../bot-configs.ts";
 import { closedTurns } from "../metrics.ts";
 import type { Bot } from "../store/bots.ts";
-import { putSource } from "../store/knowledge.ts";
 import { insertPattern } from "../store/moderation.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
+import { teach } from "../testing/knowledge.ts";
 import { createBot, openRequest } from "../testing/turns.ts";
 import { handleCloseTurn } from "./close-turn.ts";
 import { handleOpenTurn } from "./open-turn.ts";
@@ -33,9 +33,10 @@ test("opening a turn costs one statement, and a second one to search what its bo
   const bot = await createBot(db.database);
   expect(await statementsToOpen(bot)).toHaveLength(1);
   const { workspaceId, id: botId } = bot;
-  const chunks = [{ heading: "", text: "Refunds take a week." }];
-  await putSource(db.database, { workspaceId, botId, name: "n", format: "txt", chunks });
+  await teach(db.database, bot, "n", "Refunds take a week.");
   expect(await statementsToOpen(bot)).toHaveLength(2);
+  // A word that stands nowhere is looked for among those that begin or end alike, and what it stands for is searched for.
+  expect(await statementsToOpen(bot, "How long do refnuds take?")).toHaveLength(4);
   await insertPattern(
     db.database,
     { workspaceId, botId },

@@ -7,7 +7,8 @@ export type StoredBotConfig = {
   model: string;
   systemPrompt: string;
   fallback: string;
-  hasKnowledge: boolean;
+  /** How much it knows, and in which languages. */
+  knowledge: { chunks: number; languages: string[] };
   /** In the order they are tried. */
   patterns: NewPattern[];
   /** By name. */
@@ -16,9 +17,10 @@ export type StoredBotConfig = {
 
 const READ_BOT_CONFIG = `
   SELECT b.model, b.system_prompt AS "systemPrompt", b.fallback,
-         EXISTS (
-           SELECT FROM conversation.knowledge_sources s WHERE s.workspace_id = b.workspace_id AND s.bot_id = b.bot_id
-         ) AS "hasKnowledge",
+         (
+           SELECT json_build_object('chunks', coalesce(sum(s.chunks), 0), 'languages', coalesce(json_agg(DISTINCT s.language), '[]'))
+           FROM conversation.knowledge_sources s WHERE s.workspace_id = b.workspace_id AND s.bot_id = b.bot_id
+         ) AS knowledge,
          coalesce((
            SELECT json_agg(json_build_object(
                    'pattern', p.pattern, 'reason', p.reason, 'fallback', p.fallback, 'appliesTo', p.applies_to) ORDER BY p.pattern_id)

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { toChunks } from "../domain/knowledge/chunking.ts";
-import { documentBlocks } from "../domain/knowledge/document.ts";
+import type { LanguageName } from "../domain/knowledge/language.ts";
+import { searchKnowledge } from "../knowledge/search.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
+import { knowledgeOf, teach } from "../testing/knowledge.ts";
 import { createBot } from "../testing/turns.ts";
 import type { Bot } from "./bots.ts";
-import { deleteSource, listSources, putSource } from "./knowledge.ts";
-import { readPassages, searchKnowledge } from "./knowledge-search.ts";
+import { deleteSource, listSources } from "./knowledge.ts";
+import { readPassages } from "./knowledge-search.ts";
 
 const HANDBOOK = `
 # Plans
@@ -25,19 +26,14 @@ let bot: Bot;
 beforeAll(async () => {
   db = await createTestDatabase();
   bot = await createBot(db.database);
-  await teach(bot, "handbook.md", HANDBOOK);
+  await teachBot(bot, "handbook.md", HANDBOOK);
 });
 afterAll(() => db.drop());
 
-const teach = (owner: Bot, name: string, text: string) =>
-  putSource(db.database, {
-    workspaceId: owner.workspaceId,
-    botId: owner.id,
-    name,
-    format: "md",
-    chunks: toChunks(documentBlocks("md", text)),
-  });
-const search = (message: string, owner = bot) => searchKnowledge(db.database, owner.workspaceId, owner.id, message);
+const teachBot = (owner: Bot, name: string, text: string, language?: LanguageName) =>
+  teach(db.database, owner, name, text, language);
+const search = async (message: string, owner = bot) =>
+  (await searchKnowledge(db.database, await knowledgeOf(db.database, owner), message)).passages;
 
 describe("a question as people ask it finds the passage that answers it first", () => {
   test.each([
@@ -46,6 +42,9 @@ describe("a question as people ask it finds the passage that answers it first", 
     ["I want my money back, do you give refunds?", "Refunds"],
     ["when are you open on sunday", "Opening hours"],
     ["How do I erase a conversation?", "Privacy"],
+    ["refnud of an oder", "Refunds"],
+    ["when is it closd on sundys", "Opening hours"],
+    ["upgradding my workspce", "Plans > Upgrading"],
   ])("%s", async (message, heading) => {
     const [best] = await search(message);
     expect(best).toMatchObject({ source: "handbook.md", heading });
@@ -67,7 +66,8 @@ test("no bot finds another's knowledge, in its own workspace or elsewhere", asyn
   const stranger = await createBot(db.database);
   expect(await search("refunds", sibling)).toEqual([]);
   expect(await search("refunds", stranger)).toEqual([]);
-  expect(await searchKnowledge(db.database, stranger.workspaceId, bot.id, "refunds")).toEqual([]);
+  const foreign = { ...(await knowledgeOf(db.database, bot)), workspaceId: stranger.workspaceId };
+  expect((await searchKnowledge(db.database, foreign, "refunds")).passages).toEqual([]);
   const [passage] = await search("refunds");
   expect(await readPassages(db.database, stranger.workspaceId, [passage?.id ?? 0])).toEqual([]);
 });
@@ -83,8 +83,8 @@ test("passages are read again by their ids, in the order asked for, without thos
 
 test("a source added again under its name takes the place of the old one, all at once", async () => {
   const owner = await createBot(db.database);
-  const first = await teach(owner, "a.md", "# Old\nThe elephant is grey.");
-  const second = await teach(owner, "a.md", "# New\nThe giraffe is tall.\n# More\nThe zebra has stripes.");
+  const first = await teachBot(owner, "a.md", "# Old\nThe elephant is grey.");
+  const second = await teachBot(owner, "a.md", "# New\nThe giraffe is tall.\n# More\nThe zebra has stripes.");
   expect(second).toMatchObject({ id: first.id, chunks: 2, characters: 42 });
   expect(await search("elephant", owner)).toEqual([]);
   expect(await search("giraffe", owner)).toHaveLength(1);
@@ -94,4 +94,78 @@ test("a source added again under its name takes the place of the old one, all at
   expect(await search("giraffe", owner)).toEqual([]);
   const { rows } = await db.admin.query("SELECT FROM conversation.knowledge_chunks WHERE bot_id = $1", [owner.id]);
   expect(rows).toEqual([]);
+});
+
+test("a source added by many at once is whole, one of theirs, and found by no word of another's", async () => {
+  const owner = await createBot(db.database);
+  const animals = ["elephant", "giraffe", "zebra", "ostrich", "leopard", "buffalo", "cheetah", "hyena"];
+  for (let round = 0; round < 5; round++) {
+    await Promise.all(
+      animals.map((animal) =>
+        teachBot(owner, "a.md", Array.from({ length: 5 }, (_, part) => `# Part ${part}\nThe ${animal}.`).join("\n")),
+      ),
+    );
+    const found = (await Promise.all(animals.map((animal) => search(animal, owner)))).filter((each) => each.length > 0);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toHaveLength(5);
+    const { rows } = await db.admin.query(
+      `SELECT (SELECT count(*) FROM conversation.knowledge_chunks WHERE bot_id = $1)::int AS chunks,
+              (SELECT count(*) FROM conversation.knowledge_words WHERE bot_id = $1 AND word = ANY ($2))::int AS animals`,
+      [owner.id, animals],
+    );
+    expect(rows).toEqual([{ chunks: 5, animals: 1 }]);
+  }
+});
+
+test("while a source is replaced over and over, whoever asks finds the old one or the new one, whole", async () => {
+  const owner = await createBot(db.database);
+  const version = (word: string) => `# One\nFrogs ${word}.\n# Two\nFrogs also ${word}.`;
+  await teachBot(owner, "a.md", version("jump"));
+  let replacing = true;
+  const replaced = (async () => {
+    for (let round = 0; round < 20; round++) await teachBot(owner, "a.md", version(round % 2 === 0 ? "swim" : "jump"));
+    replacing = false;
+  })();
+  while (replacing) {
+    const texts = (await search("frogs", owner)).map(({ text }) => /jump|swim/.exec(text)?.[0]);
+    expect([["jump", "jump"].join(), ["swim", "swim"].join()]).toContain(texts.join());
+  }
+  await replaced;
+});
+
+describe("words are compared in the language of their source", () => {
+  test.each<[LanguageName, string, string, string]>([
+    ["german", "# Versand\nDie Lieferungen dauern drei Tage.", "Wie lange dauert eine Lieferung?", "Versand"],
+    [
+      "french",
+      "# Livraison\nNous livrons les commandes en trois jours.",
+      "Quand livrez-vous ma commande ?",
+      "Livraison",
+    ],
+    ["spanish", "# Envíos\nEntregamos los pedidos en tres días.", "¿Cuándo se entrega mi pedido?", "Envíos"],
+    ["simple", "# Dostawa\nPaczka przychodzi po trzech dniach.", "kiedy przychodzi paczka", "Dostawa"],
+  ])("%s", async (language, text, message, heading) => {
+    const owner = await createBot(db.database);
+    await teachBot(owner, "other.md", "# Other\nNothing of the kind.");
+    await teachBot(owner, "a.md", text, language);
+    expect((await search(message, owner))[0]).toMatchObject({ source: "a.md", heading });
+  });
+
+  test("also where no blank parts the words", async () => {
+    const owner = await createBot(db.database);
+    await teachBot(
+      owner,
+      "a.md",
+      "# 営業時間\n店は九時から六時まで開いています。\n# 返品\n返品は三十日以内に受け付けます。",
+      "simple",
+    );
+    expect((await search("返品できますか", owner))[0]).toMatchObject({ heading: "返品" });
+  });
+});
+
+test("a word made of several is found by either of its parts and as a whole", async () => {
+  const owner = await createBot(db.database);
+  await teachBot(owner, "a.md", "# Options\nSet keepAliveTimeout to 72 seconds.\n# Other\nNothing here.");
+  for (const message of ["keepAliveTimeout", "keep alive timeout", "timeout"])
+    expect((await search(message, owner))[0], message).toMatchObject({ heading: "Options" });
 });

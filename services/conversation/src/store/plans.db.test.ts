@@ -3,7 +3,9 @@ import type { Database } from "@parley/service-kit";
 import { statementsOf, tablesScanned } from "@parley/service-kit/testing";
 import { figure, fillHistory } from "@parley/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { searchKnowledge } from "../knowledge/search.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
+import { knowledgeOf } from "../testing/knowledge.ts";
 import { closing, createBot, newTurn } from "../testing/turns.ts";
 import { listDone, readTranscripts, whichOpened } from "./audit.ts";
 import { readBotConfig } from "./bot-config.ts";
@@ -13,7 +15,7 @@ import { renewEdge } from "./edges.ts";
 import { eraseSession } from "./erase-session.ts";
 import { exportSession } from "./export-session.ts";
 import { resolveKey } from "./keys.ts";
-import { readPassages, searchKnowledge } from "./knowledge-search.ts";
+import { readPassages } from "./knowledge-search.ts";
 import { rateMessage } from "./messages.ts";
 import { findTurn, openTurn } from "./open-turn.ts";
 import { deleteSettled, measureOutbox, readOutbox } from "./outbox.ts";
@@ -52,6 +54,14 @@ beforeAll(async () => {
     INSERT INTO conversation.knowledge_chunks (workspace_id, bot_id, source_id, position, heading, content)
     SELECT s.workspace_id, s.bot_id, s.source_id, n, '', 'refunds are paid within ' || n || ' days of every order'
     FROM conversation.knowledge_sources s, generate_series(1, 5) n;
+
+    UPDATE conversation.knowledge_sources SET chunks = 5;
+
+    INSERT INTO conversation.knowledge_words (workspace_id, bot_id, source_id, word, lexeme, chunks)
+    SELECT s.workspace_id, s.bot_id, s.source_id, word, lexeme, 5
+    FROM conversation.knowledge_sources s, (
+      SELECT 'refunds', 'refund' UNION ALL SELECT 'paid', 'paid' UNION ALL SELECT 'w' || n || 'ord', 'w' || n || 'ord' FROM generate_series(1, 20) n
+    ) words (word, lexeme);
   `);
   // And a backlog, as after an hour without the quota service.
   await db.admin.query(`
@@ -87,7 +97,10 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     async (database) => openTurn(database, newTurn(bot, { sessionId: (await anyTurn()).sessionId })),
   ],
   ["a repeated turn", async (database) => findTurn(database, bot.workspaceId, (await anyTurn()).turnId)],
-  ["searching knowledge", (database) => searchKnowledge(database, bot.workspaceId, bot.id, "When are refunds paid?")],
+  [
+    "searching knowledge",
+    async (database) => searchKnowledge(database, await knowledgeOf(database, bot), "When are refnuds paid?"),
+  ],
   ["reading passages", (database) => readPassages(database, bot.workspaceId, [1, 2, 3])],
   ["closing a turn", async (database) => closeTurn(database, closing(await anyTurn()))],
   ["reading what stands", async (database) => findMetering(database, bot.workspaceId, (await anyTurn()).turnId)],

@@ -19,7 +19,11 @@ const INTERNAL_TOKEN = "internal-test";
 const ADMIN_TOKEN = "admin-test";
 
 /** The service in this process, on ports of its own. */
-export async function startTestService(databaseUrl: string, quotaTarget: string): Promise<TestService> {
+export async function startTestService(
+  databaseUrl: string,
+  quotaTarget: string,
+  env: Record<string, string> = {},
+): Promise<TestService> {
   const [grpcPort = 0, opsPort = 0] = await freePorts(2);
   const config = readConfig({
     DATABASE_URL: databaseUrl,
@@ -28,6 +32,7 @@ export async function startTestService(databaseUrl: string, quotaTarget: string)
     OPS_PORT: String(opsPort),
     INTERNAL_TOKEN,
     ADMIN_TOKEN,
+    ...env,
   });
   const log = createLogger("test", "silent");
   const lifecycle = new Lifecycle(log);

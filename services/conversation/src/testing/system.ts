@@ -13,6 +13,8 @@ export type TestSystem = {
   database: Database;
   /** As a superuser. */
   admin: Database;
+  /** The database's URL, as the service's own role. */
+  databaseUrl: string;
   quota: TestQuota;
   conversation: RpcClient<typeof ConversationService>;
   /** A client of one of the admin services. */
@@ -30,7 +32,14 @@ export function useTestSystem(): TestSystem {
     closers.push(quota.close);
     const service = await startTestService(url, quota.target);
     closers.push(service.stop);
-    Object.assign(system, { database, admin, quota, conversation: service.conversation, ops: service.admin });
+    Object.assign(system, {
+      database,
+      admin,
+      databaseUrl: url,
+      quota,
+      conversation: service.conversation,
+      ops: service.admin,
+    });
   });
   afterAll(async () => {
     for (const close of closers.reverse()) await close();

@@ -6,13 +6,13 @@ export type Chunk = {
   text: string;
 };
 
-/** About 250 tokens: a few paragraphs, so that a prompt holds passages from several places. */
-const MAX_CHUNK_CHARACTERS = 1_000;
+/** About 350 tokens: a section of usual length in one piece, and small enough that a prompt holds passages from several places. */
+const MAX_CHUNK_CHARACTERS = 1_400;
 
 const SENTENCES = new Intl.Segmenter("en", { granularity: "sentence" });
 
 /**
- * Joins blocks under the same headings to chunks of at most 1,000 characters, a block a line. A longer block is cut between
+ * Joins blocks under the same headings to chunks of at most 1,400 characters, a block a line. A longer block is cut between
  * sentences, and a longer sentence between words.
  */
 export function toChunks(blocks: readonly Block[]): Chunk[] {

@@ -2,12 +2,14 @@ import { marked } from "marked";
 import type { Block } from "./block.ts";
 import { htmlBlocks } from "./html-blocks.ts";
 
-export type Format = "txt" | "md" | "html";
+/** What is text; a PDF is read by its own reader. */
+export type TextFormat = "txt" | "md" | "html";
+export type Format = TextFormat | "pdf";
 
-export const FORMATS: readonly Format[] = ["txt", "md", "html"];
+export const FORMATS: readonly Format[] = ["txt", "md", "html", "pdf"];
 
 /** The readable text of a document, block by block, without markup. */
-export function documentBlocks(format: Format, text: string): Block[] {
+export function documentBlocks(format: TextFormat, text: string): Block[] {
   switch (format) {
     case "txt":
       return textBlocks(text);

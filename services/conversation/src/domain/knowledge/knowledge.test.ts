@@ -98,10 +98,10 @@ describe("chunks", () => {
     ]);
   });
 
-  test("hold at most 1,000 characters, cut between sentences", () => {
+  test("hold at most 1,400 characters, cut between sentences", () => {
     const sentence = `W${"word ".repeat(59)}end. `;
     const chunks = toChunks([block(sentence.repeat(10).trim())]);
-    expect(chunks.map((chunk) => chunk.text.length)).toEqual([902, 902, 902, 300]);
+    expect(chunks.map((chunk) => chunk.text.length)).toEqual([1203, 1203, 601]);
     for (const { text } of chunks) expect(text).toMatch(/^Wword .* end\.$/);
   });
 
@@ -109,7 +109,7 @@ describe("chunks", () => {
     for (const text of ["word ".repeat(1_000).trim(), "x".repeat(5_000), "😀".repeat(2_000)]) {
       const chunks = toChunks([block(text)]);
       for (const chunk of chunks) {
-        expect(chunk.text.length).toBeLessThanOrEqual(1_000);
+        expect(chunk.text.length).toBeLessThanOrEqual(1_400);
         expect(chunk.text.isWellFormed()).toBe(true);
       }
       expect(

@@ -1,4 +1,4 @@
-import type { Passage } from "@parley/rpc/llm";
+import type { Passage, QueryTerm } from "@parley/rpc/llm";
 import { replyToGreeting } from "./greeting.ts";
 import { bestQuotes, type Quote } from "./quotes.ts";
 
@@ -7,10 +7,10 @@ const DO_NOT_KNOW =
 const MAX_QUOTE_CHARACTERS = 700;
 
 /** Answers a message from passages: sentences of theirs, each with its source, or a plain word that they do not hold the answer. */
-export function answer(message: string, passages: readonly Passage[]): string {
+export function answer(message: string, passages: readonly Passage[], terms: readonly QueryTerm[] = []): string {
   const greeting = replyToGreeting(message);
   if (greeting !== undefined) return greeting;
-  const quotes = bestQuotes(message, passages);
+  const quotes = bestQuotes(message, passages, terms);
   return quotes.length === 0 ? DO_NOT_KNOW : quotes.map(render).join("\n\n");
 }
 

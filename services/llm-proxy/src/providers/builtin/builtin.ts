@@ -10,7 +10,7 @@ export function builtinProvider(): Provider {
 const WORDS_A_PIECE = 6;
 
 async function* stream(call: ProviderCall): AsyncGenerator<string> {
-  const text = answer(lastUserMessage(call.prompt), call.prompt.passages);
+  const text = answer(lastUserMessage(call.prompt), call.prompt.passages, call.prompt.terms);
   for (const piece of pieces(text, WORDS_A_PIECE)) {
     call.signal.throwIfAborted();
     yield piece;

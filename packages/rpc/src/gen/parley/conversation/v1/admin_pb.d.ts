@@ -997,7 +997,7 @@ export declare type Source = Message<"parley.conversation.v1.Source"> & {
   name: string;
 
   /**
-   * txt, md or html.
+   * txt, md, html or pdf.
    *
    * @generated from field: string format = 3;
    */
@@ -1023,6 +1023,20 @@ export declare type Source = Message<"parley.conversation.v1.Source"> & {
    * @generated from field: string updated_at = 6;
    */
   updatedAt: string;
+
+  /**
+   * The language its words are compared in, such as english; simple where they are compared as they stand.
+   *
+   * @generated from field: string language = 7;
+   */
+  language: string;
+
+  /**
+   * Where it was fetched from; empty for a document that was sent.
+   *
+   * @generated from field: string url = 8;
+   */
+  url: string;
 };
 
 /**
@@ -1052,25 +1066,39 @@ export declare type AddSourceRequest = Message<"parley.conversation.v1.AddSource
   botSlug: string;
 
   /**
-   * Its name, 1 to 200 characters.
+   * Its name, 1 to 200 characters; empty for the URL's own.
    *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
-   * txt, md or html.
+   * txt, md, html or pdf; empty for what the URL's answer says it is.
    *
    * @generated from field: string format = 4;
    */
   format: string;
 
   /**
-   * The document, UTF-8, at most 4 MiB.
+   * The document: UTF-8 of at most 4 MiB, or a PDF of at most 16 MiB; empty with a URL.
    *
    * @generated from field: bytes content = 5;
    */
   content: Uint8Array;
+
+  /**
+   * Its language, by name or two-letter code; empty to be told by the text.
+   *
+   * @generated from field: string language = 6;
+   */
+  language: string;
+
+  /**
+   * Where to fetch the document, in place of its content.
+   *
+   * @generated from field: string url = 7;
+   */
+  url: string;
 };
 
 /**
@@ -2027,7 +2055,8 @@ export declare const ToolAdminService: GenService<{
  */
 export declare const KnowledgeAdminService: GenService<{
   /**
-   * AddSource adds a document to a bot's knowledge, or replaces the one of that name. NOT_FOUND (bot_not_found), INVALID_ARGUMENT.
+   * AddSource adds a document to a bot's knowledge, or replaces the one of that name. NOT_FOUND (bot_not_found), INVALID_ARGUMENT
+   * (invalid_argument, unreadable_document, and for a URL url_refused, address_refused, unreachable and their like).
    *
    * @generated from rpc parley.conversation.v1.KnowledgeAdminService.AddSource
    */

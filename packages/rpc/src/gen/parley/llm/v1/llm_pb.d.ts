@@ -100,6 +100,13 @@ export declare type Prompt = Message<"parley.llm.v1.Prompt"> & {
    * @generated from field: repeated parley.llm.v1.ReplyPattern reply_patterns = 5;
    */
   replyPatterns: ReplyPattern[];
+
+  /**
+   * What the message asks about, word by word as the bot's knowledge spells it; empty when it has none. For models that match words.
+   *
+   * @generated from field: repeated parley.llm.v1.QueryTerm terms = 6;
+   */
+  terms: QueryTerm[];
 };
 
 /**
@@ -107,6 +114,33 @@ export declare type Prompt = Message<"parley.llm.v1.Prompt"> & {
  * Use `create(PromptSchema)` to create a new message.
  */
 export declare const PromptSchema: GenMessage<Prompt>;
+
+/**
+ * QueryTerm is a word of the visitor's message.
+ *
+ * @generated from message parley.llm.v1.QueryTerm
+ */
+export declare type QueryTerm = Message<"parley.llm.v1.QueryTerm"> & {
+  /**
+   * The word, its spelling corrected where the bot's knowledge has it otherwise.
+   *
+   * @generated from field: string word = 1;
+   */
+  word: string;
+
+  /**
+   * How telling it is: the fewer of the bot's chunks hold it, the more. Above 0.
+   *
+   * @generated from field: float weight = 2;
+   */
+  weight: number;
+};
+
+/**
+ * Describes the message parley.llm.v1.QueryTerm.
+ * Use `create(QueryTermSchema)` to create a new message.
+ */
+export declare const QueryTermSchema: GenMessage<QueryTerm>;
 
 /**
  * Tool is something a model may call: one HTTP request, or all that an MCP server offers.

@@ -10,7 +10,7 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/
  * Describes the file parley/llm/v1/llm.proto.
  */
 export const file_parley_llm_v1_llm = /*@__PURE__*/
-  fileDesc("ChdwYXJsZXkvbGxtL3YxL2xsbS5wcm90bxINcGFybGV5LmxsbS52MSJmCg9HZW5lcmF0ZVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg8KB3R1cm5faWQYAiABKAkSDQoFbW9kZWwYAyABKAkSDgoGcHJvbXB0GAQgASgMEg0KBW1vbnRoGAUgASgJIssBCgZQcm9tcHQSDgoGc3lzdGVtGAEgASgJEigKCHBhc3NhZ2VzGAIgAygLMhYucGFybGV5LmxsbS52MS5QYXNzYWdlEi4KCG1lc3NhZ2VzGAMgAygLMhwucGFybGV5LmxsbS52MS5Qcm9tcHRNZXNzYWdlEiIKBXRvb2xzGAQgAygLMhMucGFybGV5LmxsbS52MS5Ub29sEjMKDnJlcGx5X3BhdHRlcm5zGAUgAygLMhsucGFybGV5LmxsbS52MS5SZXBseVBhdHRlcm4ifgoEVG9vbBIMCgRuYW1lGAEgASgJEg4KBnNlY3JldBgCIAEoCRInCgRodHRwGAMgASgLMhcucGFybGV5LmxsbS52MS5IdHRwVG9vbEgAEicKA21jcBgEIAEoCzIYLnBhcmxleS5sbG0udjEuTWNwU2VydmVySABCBgoEa2luZCJQCghIdHRwVG9vbBITCgtkZXNjcmlwdGlvbhgBIAEoCRIOCgZtZXRob2QYAiABKAkSCwoDdXJsGAMgASgJEhIKCnBhcmFtZXRlcnMYBCABKAkiJgoJTWNwU2VydmVyEgsKA3VybBgBIAEoCRIMCgRvbmx5GAIgAygJIk0KDFJlcGx5UGF0dGVybhIPCgdwYXR0ZXJuGAEgASgJEiwKB3ZlcmRpY3QYAiABKAsyGy5wYXJsZXkubGxtLnYxLlJlcGx5QmxvY2tlZCIwCgxSZXBseUJsb2NrZWQSDgoGcmVhc29uGAEgASgJEhAKCGZhbGxiYWNrGAIgASgJIkQKB1Bhc3NhZ2USCgoCaWQYASABKAMSDgoGc291cmNlGAIgASgJEg8KB2hlYWRpbmcYAyABKAkSDAoEdGV4dBgEIAEoCSJDCg1Qcm9tcHRNZXNzYWdlEiEKBHJvbGUYASABKA4yEy5wYXJsZXkubGxtLnYxLlJvbGUSDwoHY29udGVudBgCIAEoCSLIAQoQR2VuZXJhdGVSZXNwb25zZRItCgVkZWx0YRgBIAEoCzIcLnBhcmxleS5sbG0udjEuR2VuZXJhdGVEZWx0YUgAEikKA2VuZBgCIAEoCzIaLnBhcmxleS5sbG0udjEuR2VuZXJhdGVFbmRIABIsCgl0b29sX2NhbGwYAyABKAsyFy5wYXJsZXkubGxtLnYxLlRvb2xDYWxsSAASIwoFd2FpdHMYCSABKAsyFC5wYXJsZXkubGxtLnYxLldhaXRzQgcKBWV2ZW50IkIKBVdhaXRzEhoKEnF1ZXVlX21pY3Jvc2Vjb25kcxgBIAEoAxIdChVwcm92aWRlcl9taWNyb3NlY29uZHMYAiABKAMiHQoNR2VuZXJhdGVEZWx0YRIMCgR0ZXh0GAEgASgJIk8KCFRvb2xDYWxsEgwKBG5hbWUYASABKAkSEQoJYXJndW1lbnRzGAIgASgJEg4KBnN0YXR1cxgDIAEoCRISCgpsYXRlbmN5X21zGAQgASgFIswBCgtHZW5lcmF0ZUVuZBItCgZzdGF0dXMYASABKA4yHS5wYXJsZXkubGxtLnYxLkdlbmVyYXRlU3RhdHVzEg0KBW1vZGVsGAIgASgJEhEKCXRva2Vuc19pbhgDIAEoBRISCgp0b2tlbnNfb3V0GAQgASgFEhgKEHRva2Vuc19lc3RpbWF0ZWQYBSABKAgSEAoIYXR0ZW1wdHMYBiABKAUSLAoHYmxvY2tlZBgHIAEoCzIbLnBhcmxleS5sbG0udjEuUmVwbHlCbG9ja2VkKj8KBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg0KCVJPTEVfVVNFUhABEhIKDlJPTEVfQVNTSVNUQU5UEAIqpwIKDkdlbmVyYXRlU3RhdHVzEh8KG0dFTkVSQVRFX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGEdFTkVSQVRFX1NUQVRVU19DT01QTEVURRABEiEKHUdFTkVSQVRFX1NUQVRVU19QUk9WSURFUl9BVVRIEAISKQolR0VORVJBVEVfU1RBVFVTX1BST1ZJREVSX1JBVEVfTElNSVRFRBADEiQKIEdFTkVSQVRFX1NUQVRVU19QUk9WSURFUl9USU1FT1VUEAQSIgoeR0VORVJBVEVfU1RBVFVTX1BST1ZJREVSX0VSUk9SEAUSIQodR0VORVJBVEVfU1RBVFVTX01PREVMX1VOS05PV04QBhIbChdHRU5FUkFURV9TVEFUVVNfQkxPQ0tFRBAHMlsKCkxsbVNlcnZpY2USTQoIR2VuZXJhdGUSHi5wYXJsZXkubGxtLnYxLkdlbmVyYXRlUmVxdWVzdBofLnBhcmxleS5sbG0udjEuR2VuZXJhdGVSZXNwb25zZTABYgZwcm90bzM");
+  fileDesc("ChdwYXJsZXkvbGxtL3YxL2xsbS5wcm90bxINcGFybGV5LmxsbS52MSJmCg9HZW5lcmF0ZVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg8KB3R1cm5faWQYAiABKAkSDQoFbW9kZWwYAyABKAkSDgoGcHJvbXB0GAQgASgMEg0KBW1vbnRoGAUgASgJIvQBCgZQcm9tcHQSDgoGc3lzdGVtGAEgASgJEigKCHBhc3NhZ2VzGAIgAygLMhYucGFybGV5LmxsbS52MS5QYXNzYWdlEi4KCG1lc3NhZ2VzGAMgAygLMhwucGFybGV5LmxsbS52MS5Qcm9tcHRNZXNzYWdlEiIKBXRvb2xzGAQgAygLMhMucGFybGV5LmxsbS52MS5Ub29sEjMKDnJlcGx5X3BhdHRlcm5zGAUgAygLMhsucGFybGV5LmxsbS52MS5SZXBseVBhdHRlcm4SJwoFdGVybXMYBiADKAsyGC5wYXJsZXkubGxtLnYxLlF1ZXJ5VGVybSIpCglRdWVyeVRlcm0SDAoEd29yZBgBIAEoCRIOCgZ3ZWlnaHQYAiABKAIifgoEVG9vbBIMCgRuYW1lGAEgASgJEg4KBnNlY3JldBgCIAEoCRInCgRodHRwGAMgASgLMhcucGFybGV5LmxsbS52MS5IdHRwVG9vbEgAEicKA21jcBgEIAEoCzIYLnBhcmxleS5sbG0udjEuTWNwU2VydmVySABCBgoEa2luZCJQCghIdHRwVG9vbBITCgtkZXNjcmlwdGlvbhgBIAEoCRIOCgZtZXRob2QYAiABKAkSCwoDdXJsGAMgASgJEhIKCnBhcmFtZXRlcnMYBCABKAkiJgoJTWNwU2VydmVyEgsKA3VybBgBIAEoCRIMCgRvbmx5GAIgAygJIk0KDFJlcGx5UGF0dGVybhIPCgdwYXR0ZXJuGAEgASgJEiwKB3ZlcmRpY3QYAiABKAsyGy5wYXJsZXkubGxtLnYxLlJlcGx5QmxvY2tlZCIwCgxSZXBseUJsb2NrZWQSDgoGcmVhc29uGAEgASgJEhAKCGZhbGxiYWNrGAIgASgJIkQKB1Bhc3NhZ2USCgoCaWQYASABKAMSDgoGc291cmNlGAIgASgJEg8KB2hlYWRpbmcYAyABKAkSDAoEdGV4dBgEIAEoCSJDCg1Qcm9tcHRNZXNzYWdlEiEKBHJvbGUYASABKA4yEy5wYXJsZXkubGxtLnYxLlJvbGUSDwoHY29udGVudBgCIAEoCSLIAQoQR2VuZXJhdGVSZXNwb25zZRItCgVkZWx0YRgBIAEoCzIcLnBhcmxleS5sbG0udjEuR2VuZXJhdGVEZWx0YUgAEikKA2VuZBgCIAEoCzIaLnBhcmxleS5sbG0udjEuR2VuZXJhdGVFbmRIABIsCgl0b29sX2NhbGwYAyABKAsyFy5wYXJsZXkubGxtLnYxLlRvb2xDYWxsSAASIwoFd2FpdHMYCSABKAsyFC5wYXJsZXkubGxtLnYxLldhaXRzQgcKBWV2ZW50IkIKBVdhaXRzEhoKEnF1ZXVlX21pY3Jvc2Vjb25kcxgBIAEoAxIdChVwcm92aWRlcl9taWNyb3NlY29uZHMYAiABKAMiHQoNR2VuZXJhdGVEZWx0YRIMCgR0ZXh0GAEgASgJIk8KCFRvb2xDYWxsEgwKBG5hbWUYASABKAkSEQoJYXJndW1lbnRzGAIgASgJEg4KBnN0YXR1cxgDIAEoCRISCgpsYXRlbmN5X21zGAQgASgFIswBCgtHZW5lcmF0ZUVuZBItCgZzdGF0dXMYASABKA4yHS5wYXJsZXkubGxtLnYxLkdlbmVyYXRlU3RhdHVzEg0KBW1vZGVsGAIgASgJEhEKCXRva2Vuc19pbhgDIAEoBRISCgp0b2tlbnNfb3V0GAQgASgFEhgKEHRva2Vuc19lc3RpbWF0ZWQYBSABKAgSEAoIYXR0ZW1wdHMYBiABKAUSLAoHYmxvY2tlZBgHIAEoCzIbLnBhcmxleS5sbG0udjEuUmVwbHlCbG9ja2VkKj8KBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg0KCVJPTEVfVVNFUhABEhIKDlJPTEVfQVNTSVNUQU5UEAIqpwIKDkdlbmVyYXRlU3RhdHVzEh8KG0dFTkVSQVRFX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGEdFTkVSQVRFX1NUQVRVU19DT01QTEVURRABEiEKHUdFTkVSQVRFX1NUQVRVU19QUk9WSURFUl9BVVRIEAISKQolR0VORVJBVEVfU1RBVFVTX1BST1ZJREVSX1JBVEVfTElNSVRFRBADEiQKIEdFTkVSQVRFX1NUQVRVU19QUk9WSURFUl9USU1FT1VUEAQSIgoeR0VORVJBVEVfU1RBVFVTX1BST1ZJREVSX0VSUk9SEAUSIQodR0VORVJBVEVfU1RBVFVTX01PREVMX1VOS05PV04QBhIbChdHRU5FUkFURV9TVEFUVVNfQkxPQ0tFRBAHMlsKCkxsbVNlcnZpY2USTQoIR2VuZXJhdGUSHi5wYXJsZXkubGxtLnYxLkdlbmVyYXRlUmVxdWVzdBofLnBhcmxleS5sbG0udjEuR2VuZXJhdGVSZXNwb25zZTABYgZwcm90bzM");
 
 /**
  * Describes the message parley.llm.v1.GenerateRequest.
@@ -27,88 +27,95 @@ export const PromptSchema = /*@__PURE__*/
   messageDesc(file_parley_llm_v1_llm, 1);
 
 /**
+ * Describes the message parley.llm.v1.QueryTerm.
+ * Use `create(QueryTermSchema)` to create a new message.
+ */
+export const QueryTermSchema = /*@__PURE__*/
+  messageDesc(file_parley_llm_v1_llm, 2);
+
+/**
  * Describes the message parley.llm.v1.Tool.
  * Use `create(ToolSchema)` to create a new message.
  */
 export const ToolSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 2);
+  messageDesc(file_parley_llm_v1_llm, 3);
 
 /**
  * Describes the message parley.llm.v1.HttpTool.
  * Use `create(HttpToolSchema)` to create a new message.
  */
 export const HttpToolSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 3);
+  messageDesc(file_parley_llm_v1_llm, 4);
 
 /**
  * Describes the message parley.llm.v1.McpServer.
  * Use `create(McpServerSchema)` to create a new message.
  */
 export const McpServerSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 4);
+  messageDesc(file_parley_llm_v1_llm, 5);
 
 /**
  * Describes the message parley.llm.v1.ReplyPattern.
  * Use `create(ReplyPatternSchema)` to create a new message.
  */
 export const ReplyPatternSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 5);
+  messageDesc(file_parley_llm_v1_llm, 6);
 
 /**
  * Describes the message parley.llm.v1.ReplyBlocked.
  * Use `create(ReplyBlockedSchema)` to create a new message.
  */
 export const ReplyBlockedSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 6);
+  messageDesc(file_parley_llm_v1_llm, 7);
 
 /**
  * Describes the message parley.llm.v1.Passage.
  * Use `create(PassageSchema)` to create a new message.
  */
 export const PassageSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 7);
+  messageDesc(file_parley_llm_v1_llm, 8);
 
 /**
  * Describes the message parley.llm.v1.PromptMessage.
  * Use `create(PromptMessageSchema)` to create a new message.
  */
 export const PromptMessageSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 8);
+  messageDesc(file_parley_llm_v1_llm, 9);
 
 /**
  * Describes the message parley.llm.v1.GenerateResponse.
  * Use `create(GenerateResponseSchema)` to create a new message.
  */
 export const GenerateResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 9);
+  messageDesc(file_parley_llm_v1_llm, 10);
 
 /**
  * Describes the message parley.llm.v1.Waits.
  * Use `create(WaitsSchema)` to create a new message.
  */
 export const WaitsSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 10);
+  messageDesc(file_parley_llm_v1_llm, 11);
 
 /**
  * Describes the message parley.llm.v1.GenerateDelta.
  * Use `create(GenerateDeltaSchema)` to create a new message.
  */
 export const GenerateDeltaSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 11);
+  messageDesc(file_parley_llm_v1_llm, 12);
 
 /**
  * Describes the message parley.llm.v1.ToolCall.
  * Use `create(ToolCallSchema)` to create a new message.
  */
 export const ToolCallSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 12);
+  messageDesc(file_parley_llm_v1_llm, 13);
 
 /**
  * Describes the message parley.llm.v1.GenerateEnd.
  * Use `create(GenerateEndSchema)` to create a new message.
  */
 export const GenerateEndSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 13);
+  messageDesc(file_parley_llm_v1_llm, 14);
 
 /**
  * Describes the enum parley.llm.v1.Role.

@@ -1,0 +1,46 @@
+import { randomUUID } from "node:crypto";
+import { fromBinary } from "@bufbuild/protobuf";
+import { createClient, openChannel } from "@parley/rpc";
+import { ConversationService } from "@parley/rpc/conversation";
+import { LlmService, PromptSchema } from "@parley/rpc/llm";
+import { INTERNAL_TOKEN } from "../../../tests/support/processes.ts";
+import { createTenant, type System } from "../../../tests/support/system.ts";
+import type { Outcome } from "./score.ts";
+import type { RelevanceSet } from "./set.ts";
+
+export type Asker = { ask(question: string): Promise<Outcome>; close(): void };
+
+const TIMEOUT_MS = 30_000;
+
+/** A bot that knows the set's documents, asked as the edge asks: the prompt from conversation, its answer from llm-proxy. */
+export async function teachBot(system: System, documents: RelevanceSet["documents"]): Promise<Asker> {
+  const model = "builtin:extractive";
+  const { workspaceId, botSlug, publicKey } = await createTenant(system.admin, { model });
+  for (const { name, text } of documents) {
+    const content = new Uint8Array(Buffer.from(text));
+    await system.admin.knowledge.addSource({ workspaceId, botSlug, name, format: "md", content });
+  }
+  const open = (port: number) => openChannel({ target: `127.0.0.1:${port}`, retryable: [] });
+  const channels = { conversation: open(system.conversation.port), llm: open(system.llm.port) };
+  const authorize = (metadata: { set(name: string, value: string): void }) =>
+    metadata.set("authorization", `Bearer ${INTERNAL_TOKEN}`);
+  const conversation = createClient(ConversationService, channels.conversation, authorize);
+  const llm = createClient(LlmService, channels.llm, authorize);
+  const { botId } = await conversation.resolveKey({ publicKey }, { timeoutMs: TIMEOUT_MS });
+  return {
+    async ask(message) {
+      const turn = { workspaceId, turnId: randomUUID(), sessionId: randomUUID(), edgeId: randomUUID() };
+      const { prompt } = await conversation.openTurn(
+        { ...turn, botId, source: "widget", message },
+        { timeoutMs: TIMEOUT_MS },
+      );
+      let answer = "";
+      for await (const { event } of llm.generate({ ...turn, model, prompt }, { timeoutMs: TIMEOUT_MS }))
+        if (event.case === "delta") answer += event.value.text;
+      return { passages: fromBinary(PromptSchema, prompt).passages.map(({ text }) => text), answer };
+    },
+    close() {
+      for (const channel of Object.values(channels)) channel.close();
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type { System } from "../../../tests/support/system.ts";
+import { teachBot } from "./ask.ts";
+import { refusals, type Scores, score } from "./score.ts";
+import { type OutsideQuestion, type Question, readRelevanceSet, type Split } from "./set.ts";
+
+/** What may be looked at while the retriever is worked on, what is only ever measured, and both. */
+export type Part = Split | "all";
+
+export type Measured = Record<Part, Scores & { refused: number; nearMissesRefused: number }>;
+
+/** Asks a fresh bot all questions of the relevance set. */
+export async function measureRelevance(system: System): Promise<Measured> {
+  const set = readRelevanceSet();
+  const asker = await teachBot(system, set.documents);
+  try {
+    const askAll = async <Q extends Question | OutsideQuestion>(questions: readonly Q[]) => {
+      const asked: { question: Q; outcome: Awaited<ReturnType<typeof asker.ask>> }[] = [];
+      for (const question of questions) asked.push({ question, outcome: await asker.ask(question.question) });
+      return asked;
+    };
+    const answerable = await askAll(set.questions);
+    const unanswerable = await askAll(set.unanswerable);
+    const nearMisses = await askAll(set.nearMisses);
+    const scoresOf = (part: Part) => {
+      const within = <T extends { question: { split: Split } }>(asked: readonly T[]) =>
+        asked.filter(({ question }) => part === "all" || question.split === part);
+      return {
+        ...score(within(answerable)),
+        refused: refusals(within(unanswerable).map(({ outcome }) => outcome)),
+        nearMissesRefused: refusals(within(nearMisses).map(({ outcome }) => outcome)),
+      };
+    };
+    return { dev: scoresOf("dev"), held: scoresOf("held"), all: scoresOf("all") };
+  } finally {
+    asker.close();
+  }
+}
+
+/** The goals, on the whole set. */
+export const GOALS = { recallAt5: 0.85, answered: 0.8, refused: 0.95 };

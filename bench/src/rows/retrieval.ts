@@ -1,0 +1,47 @@
+import { startTestPostgres } from "@parley/testing";
+import { startSystem } from "../../../tests/support/system.ts";
+import { GOALS, measureRelevance, type Part } from "../retrieval/measure.ts";
+import type { Figure, Row } from "./row.ts";
+
+const PARTS: Record<Part, string> = {
+  dev: "half that may be looked at",
+  held: "half only ever measured",
+  all: "whole set",
+};
+
+/** How well a bot finds and quotes what answers a question, on the relevance set. */
+export const retrieval: Row = {
+  name: "retrieval",
+  about: "recall@5, mean reciprocal rank, quoted answers and honest refusals on bench/relevance, by the text alone",
+  async run(_effort, progress) {
+    const postgres = await startTestPostgres();
+    const system = await startSystem({ databaseServerUrl: postgres.url });
+    try {
+      const measured = await measureRelevance(system);
+      for (const part of ["dev", "held", "all"] as const) {
+        const { recallAt5, meanReciprocalRank, answered, refused, nearMissesRefused } = measured[part];
+        progress(
+          `${PARTS[part]}: recall@5 ${recallAt5.toFixed(3)}, MRR ${meanReciprocalRank.toFixed(3)}, answer holds the passage ${percent(answered)}, honest refusals ${percent(refused)}, near misses refused ${percent(nearMissesRefused)}`,
+        );
+      }
+      const { recallAt5, meanReciprocalRank, answered, refused } = measured.all;
+      const detail = `MRR ${meanReciprocalRank.toFixed(3)}`;
+      return [
+        figure("recall@5, text", recallAt5, GOALS.recallAt5, detail),
+        figure("answer holds the passage", answered, GOALS.answered, "builtin:extractive"),
+        figure("honest refusals", refused, GOALS.refused, "builtin:extractive"),
+      ];
+    } finally {
+      await system.stop();
+      await postgres.stop();
+    }
+  },
+};
+
+function figure(what: string, value: number, goal: number, detail: string): Figure {
+  return { what, value, unit: "", goal: `≥ ${goal}`, met: value >= goal, detail };
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(0)} %`;
+}

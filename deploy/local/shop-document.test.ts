@@ -1,0 +1,14 @@
+import { GOODS, TERMS } from "@parley/demo-site/goods";
+import { expect, it } from "vitest";
+import { shopDocument } from "./shop-document.ts";
+
+it("says all that the shop's pages say", () => {
+  const text = new TextDecoder().decode(shopDocument().content);
+  for (const { name, price, about } of GOODS)
+    expect(text).toContain(`## ${name}\n\nThe ${name.toLowerCase()} costs ${price}. ${about}`);
+  for (const [question, answer] of TERMS) expect(text).toContain(`## ${question}\n\n${answer}`);
+});
+
+it("tells by its digest that it is the same", () => {
+  expect(shopDocument().digest).toBe(shopDocument().digest);
+});

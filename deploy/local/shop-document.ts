@@ -1,0 +1,21 @@
+import { createHash } from "node:crypto";
+import { GOODS, TERMS } from "@parley/demo-site/goods";
+import type { Document } from "./documentation.ts";
+
+/** What the sample shop's pages say of its goods and its service, so that whoever looks at them can ask the bot about them. */
+export function shopDocument(): Document {
+  const goods = GOODS.map(
+    ({ name, price, about }) => `## ${name}\n\nThe ${name.toLowerCase()} costs ${price}. ${about}\n`,
+  );
+  const list = GOODS.map(({ name, price }) => `${name.toLowerCase()} (${price})`).join(", ");
+  const terms = TERMS.map(([question, answer]) => `## ${question}\n\n${answer}\n`);
+  const text = [
+    "# The sample shop's goods",
+    `The sample shop sells things for the home: ${list}. It pretends to: nothing can be bought.`,
+    ...goods,
+    "# The sample shop's delivery and returns",
+    ...terms,
+  ].join("\n\n");
+  const content = new TextEncoder().encode(text);
+  return { name: "sample shop", content, digest: createHash("sha256").update(content).digest("hex") };
+}

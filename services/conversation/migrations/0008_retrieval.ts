@@ -1,0 +1,50 @@
+import type { Knex } from "@parley/service-kit";
+
+export const name = "0008_retrieval";
+
+/**
+ * knowledge_chunks.terms  what a chunk is found by: its words in the language of its source, headings weighing more (A the nearest,
+ *                         B those above) and code less (C), and one word that names its bot. The service writes it. `search`, which it
+ *                         takes the place of, stays for the version before this one, and for what that one stored.
+ * knowledge_words         the words of each source, with what each is brought to by its language and in how many chunks that stands:
+ *                         how telling a word is, and which word a misspelt one may stand for.
+ */
+export async function up(knex: Knex): Promise<void> {
+  await knex.raw(`
+    ALTER TABLE conversation.knowledge_sources
+      ADD COLUMN language text NOT NULL DEFAULT 'english',
+      ADD COLUMN url text NOT NULL DEFAULT '',
+      DROP CONSTRAINT knowledge_sources_format_check,
+      ADD CONSTRAINT knowledge_sources_format_check CHECK (format IN ('txt', 'md', 'html', 'pdf')) NOT VALID;
+
+    ALTER TABLE conversation.knowledge_chunks ADD COLUMN terms tsvector;
+    CREATE INDEX knowledge_chunks_terms ON conversation.knowledge_chunks USING gin ((coalesce(terms, search)));
+
+    CREATE TABLE conversation.knowledge_words (
+      workspace_id text NOT NULL,
+      bot_id       uuid NOT NULL,
+      source_id    bigint NOT NULL,
+      word         text COLLATE "C" NOT NULL,
+      lexeme       text COLLATE "C" NOT NULL,
+      chunks       integer NOT NULL,
+      PRIMARY KEY (workspace_id, source_id, word, lexeme),
+      FOREIGN KEY (workspace_id, source_id) REFERENCES conversation.knowledge_sources ON DELETE CASCADE
+    );
+    CREATE INDEX knowledge_words_lexeme ON conversation.knowledge_words (workspace_id, bot_id, lexeme, source_id, chunks);
+    CREATE INDEX knowledge_words_beginning ON conversation.knowledge_words (workspace_id, bot_id, word, lexeme, chunks);
+    CREATE INDEX knowledge_words_end ON conversation.knowledge_words (workspace_id, bot_id, reverse(word));
+  `);
+}
+
+export async function down(knex: Knex): Promise<void> {
+  await knex.raw(`
+    DROP TABLE conversation.knowledge_words;
+    ALTER TABLE conversation.knowledge_chunks DROP COLUMN terms;
+    DELETE FROM conversation.knowledge_sources WHERE format = 'pdf';
+    ALTER TABLE conversation.knowledge_sources
+      DROP CONSTRAINT knowledge_sources_format_check,
+      ADD CONSTRAINT knowledge_sources_format_check CHECK (format IN ('txt', 'md', 'html')) NOT VALID,
+      DROP COLUMN language,
+      DROP COLUMN url;
+  `);
+}

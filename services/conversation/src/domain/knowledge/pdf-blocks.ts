@@ -1,0 +1,88 @@
+import type { Block } from "./block.ts";
+
+/** A run of letters as a PDF places it on a page. */
+export type PdfRun = {
+  text: string;
+  /** The letters' size and the baseline's height above the page's foot, in the page's units. */
+  size: number;
+  y: number;
+  endsLine: boolean;
+};
+
+type Line = { text: string; size: number; y: number };
+
+/** A line of larger letters than most of the document's is a heading, unless it is a whole paragraph. */
+const HEADING_RATIO = 1.15;
+const MAX_HEADING_CHARACTERS = 150;
+/** A gap between two lines, in the size of their letters, that ends a paragraph. */
+const PARAGRAPH_GAP = 1.7;
+
+/** The text of a PDF's pages, paragraph by paragraph; where no heading stands above one, its page does (`p. 3`). */
+export function pdfBlocks(pages: readonly (readonly PdfRun[])[]): Block[] {
+  const lines = pages.map(linesOf);
+  const usual = usualSize(lines.flat());
+  const blocks: Block[] = [];
+  let heading = "";
+  for (const [index, page] of lines.entries()) {
+    for (const paragraph of paragraphsOf(page)) {
+      const text = joinLines(paragraph);
+      const isHeading = (paragraph[0]?.size ?? 0) >= usual * HEADING_RATIO && text.length <= MAX_HEADING_CHARACTERS;
+      if (isHeading) heading = text;
+      else blocks.push({ headings: [heading || `p. ${index + 1}`], text });
+    }
+  }
+  return blocks;
+}
+
+function linesOf(runs: readonly PdfRun[]): Line[] {
+  const lines: Line[] = [];
+  let line: Line | undefined;
+  for (const { text, size, y, endsLine } of runs) {
+    line ??= { text: "", size: 0, y };
+    line.text += text;
+    if (text.trim() !== "") line = { ...line, size: Math.max(line.size, size), y };
+    if (!endsLine) continue;
+    lines.push(line);
+    line = undefined;
+  }
+  if (line) lines.push(line);
+  return lines
+    .map((each) => ({ ...each, text: each.text.replace(/\s+/g, " ").trim() }))
+    .filter((each) => each.text !== "");
+}
+
+/** The size that most letters have. */
+function usualSize(lines: readonly Line[]): number {
+  const letters = new Map<number, number>();
+  for (const { size, text } of lines) {
+    const rounded = Math.round(size * 2) / 2;
+    letters.set(rounded, (letters.get(rounded) ?? 0) + text.length);
+  }
+  return [...letters].reduce((one, other) => (other[1] > one[1] ? other : one), [0, 0] as const)[0];
+}
+
+function paragraphsOf(lines: readonly Line[]): Line[][] {
+  const paragraphs: Line[][] = [];
+  let last: Line | undefined;
+  for (const line of lines) {
+    const gap = last === undefined ? 0 : last.y - line.y;
+    const isSame =
+      last !== undefined &&
+      Math.abs(last.size - line.size) < 0.6 &&
+      gap > 0 &&
+      gap <= PARAGRAPH_GAP * Math.max(line.size, 1);
+    if (isSame) paragraphs.at(-1)?.push(line);
+    else paragraphs.push([line]);
+    last = line;
+  }
+  return paragraphs;
+}
+
+/** Lines as running text; a word that was parted at a line's end is whole again. */
+function joinLines(lines: readonly Line[]): string {
+  return lines
+    .map(({ text }) => text)
+    .join("\n")
+    .replace(/(\p{Ll})-\n(?=\p{Ll})/gu, "$1")
+    .replaceAll("\n", " ");
+}

@@ -90,4 +90,19 @@ describe("estimateTokens", () => {
       expect(performance.now() - started).toBeLessThan(1_000);
     }
   });
+
+  test("a long text is weighed by samples: near the sum of its parts, in milliseconds", () => {
+    for (const [, , text] of COUNTED) {
+      const times = Math.ceil(200_000 / text.length);
+      const sum = estimateTokens(text) * times;
+      const estimate = estimateTokens(text.repeat(times));
+      expect(estimate).toBeGreaterThan(sum * 0.85);
+      expect(estimate).toBeLessThan(sum * 1.15);
+    }
+    // Sixty readers may be cut off in the same moment, each with all that a reply may hold.
+    const reply = "\u0001".repeat(4 * 1024 * 1024);
+    const started = performance.now();
+    for (let reader = 0; reader < 60; reader++) estimateTokens(reply);
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
 });

@@ -18,9 +18,9 @@ const WEIGHTS: readonly { fixed: number; perToken: number }[] = [
 ];
 
 /**
- * About how many tokens a text has, for replies whose provider gives no count. Weighed by script against the o200k_base vocabulary:
- * within a third of it on prose, code and tables in every script tried. A real tokenizer would be that of one provider of many, costs
- * 65 MB and a quarter of a second to load, and can be held up for seconds by one long run of a letter; this is linear in the text.
+ * About how many tokens a text has, for replies whose provider gives no count and whose model's vocabulary is not published, or not
+ * loaded yet. Weighed by script against the o200k_base vocabulary: within a third of it on prose, code and tables in every script
+ * tried. It is linear in the text, where a tokenizer can be held up by one long run of a letter.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;

@@ -89,6 +89,23 @@ it("docs/knowledge.md's commands add files and a page, list them and remove one"
     expect(output).toContain(shown);
 }, 180_000);
 
+it("docs/tools.md's commands give a bot tools, list them and take them away", async () => {
+  const output = await run((await blocksOf("tools.md")).join(""));
+  for (const shown of ["shop_page", `localhost:${place.port + 9}/{page}`, "Removed shop_page.", "MCP", "Removed docs."])
+    expect(output).toContain(shown);
+}, 180_000);
+
+it("docs/moderation.md's commands add patterns for messages and replies, and list them", async () => {
+  const output = await run((await blocksOf("moderation.md")).join(""));
+  for (const shown of ["payment", "message", "confidential", "reply", "project (alpha|omega)"])
+    expect(output).toContain(shown);
+}, 180_000);
+
+it("docs/providers.md's commands list the providers, ask them, and list what was called", async () => {
+  const output = await run((await blocksOf("providers.md")).join(""));
+  for (const shown of ["builtin:extractive", "ok", "outcome"]) expect(output).toContain(shown);
+}, 180_000);
+
 it("the README's pictures are there, are told in words, and load fast", async () => {
   const pictures = [...readme.matchAll(/!\[([^\]]*)\]\(([^)]+\.png)\)|<img src="([^"]+)"[^>]* alt="([^"]*)"/g)];
   expect(pictures.length).toBeGreaterThanOrEqual(7);

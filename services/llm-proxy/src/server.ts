@@ -22,9 +22,11 @@ import { createMetrics } from "./metrics.ts";
 import { Catalog } from "./providers/catalog.ts";
 import { ActiveCalls } from "./reply/active-calls.ts";
 import { FlushClock } from "./reply/flush-clock.ts";
+import type { CountTokens } from "./reply/meter.ts";
 import { Responder } from "./reply/responder.ts";
 import { type GenerateDeps, handleGenerate } from "./rpc/generate.ts";
 import { loadSettings, watchSettings } from "./settings/load.ts";
+import { Tokenizer } from "./tokens/tokenizer.ts";
 import { Tools } from "./tools/tools.ts";
 
 const RETENTION_EVERY_MS = 60 * 60_000;
@@ -49,7 +51,9 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const activeCalls = new ActiveCalls((count) => metrics.active.set(count));
   const settings = () => catalog.settings;
   const tools = new Tools({ egress: config.egress, settings, metrics, log, now }, lifecycle);
-  const responder = new Responder({ catalog, activeCalls, tools, metrics, log, now, random: Math.random });
+  const tokenizer = new Tokenizer(lifecycle);
+  const countTokens: CountTokens = (model, texts) => tokenizer.count(model, texts);
+  const responder = new Responder({ catalog, activeCalls, tools, countTokens, metrics, log, now, random: Math.random });
 
   let serving = false;
   await startOpsServer(
@@ -61,7 +65,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       // Replies do not need the database, so neither does readiness.
       ready: () => serving,
       admin: (router) => {
-        router.service(ProviderAdminService, providerAdmin({ catalog, responder, now }));
+        router.service(ProviderAdminService, providerAdmin({ catalog, responder, countTokens, now }));
         router.service(CallLedgerAdminService, callLedgerAdmin(database, Date.now));
       },
     },
@@ -77,6 +81,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     responder,
     ledger,
     tokens: metrics.tokens,
+    countTokens,
     now,
     wallClock: Date.now,
     clock: new FlushClock(),

@@ -63,7 +63,8 @@ async function ask(text: string): Promise<void> {
       onEvent(name, data) {
         timeline.add(name, data);
         if (name === "token" || name === "blocked") {
-          answer += String(data.text ?? data.fallback);
+          // What is shown instead of a blocked reply replaces what came of it.
+          answer = name === "blocked" ? String(data.fallback) : answer + String(data.text);
           showMarkdown(box, answer);
           talk.scrollTop = talk.scrollHeight;
         } else if (name === "error") {

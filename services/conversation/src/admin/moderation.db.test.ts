@@ -29,6 +29,21 @@ describe("moderation patterns", () => {
     expect(await list()).toEqual(["two"]);
   });
 
+  test("for replies are taken when their matches have an end, and refused when they have none", async () => {
+    const moderation = system.ops(ModerationAdminService);
+    const bot = await createBot(system.database);
+    const add = (pattern: string, appliesTo: string) => moderation.addPattern({ ...nameOf(bot), pattern, appliesTo });
+    for (const appliesTo of ["reply", "both"]) {
+      expect((await add("sec(ret){1,3}", appliesTo)).pattern).toMatchObject({ appliesTo });
+      expect(await adminFailure(add("secret.*", appliesTo))).toMatchObject({
+        code: Code.InvalidArgument,
+        message: expect.stringContaining("needs an end"),
+      });
+    }
+    expect((await add("secret.*", "")).pattern).toMatchObject({ appliesTo: "message" });
+    expect(await adminFailure(add("secret", "question"))).toMatchObject({ code: Code.InvalidArgument });
+  });
+
   test("are at most 100 a bot", async () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);

@@ -1,6 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { fromBinary } from "@bufbuild/protobuf";
-import { BotAdminService, KnowledgeAdminService, ModerationAdminService, TurnOutcome } from "@parley/rpc/conversation";
+import {
+  BotAdminService,
+  KnowledgeAdminService,
+  ModerationAdminService,
+  ToolAdminService,
+  TurnOutcome,
+} from "@parley/rpc/conversation";
 import { PromptSchema } from "@parley/rpc/llm";
 import { SettleOutcome } from "@parley/rpc/quota";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -134,6 +140,70 @@ describe("a blocked message", () => {
     expect((await close(turn)).outcome).toBe(TurnOutcome.BLOCKED);
     const { rows } = await system.admin.query("SELECT FROM conversation.outbox WHERE turn_id = $1", [turn.turnId]);
     expect(rows).toEqual([]);
+  });
+});
+
+describe("a bot's tools and its patterns for replies", () => {
+  const url = "https://api.example.com/orders/{id}";
+  const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
+
+  test("stand in its prompts, and a pattern for replies is not tried on messages", async () => {
+    const equipped = await createBot(system.database);
+    const name = { workspaceId: equipped.workspaceId, botSlug: equipped.slug };
+    const moderation = system.ops(ModerationAdminService);
+    await moderation.addPattern({ ...name, pattern: "secret", reason: "leak", appliesTo: "reply" });
+    await moderation.addPattern({ ...name, pattern: "rude", fallback: "No.", appliesTo: "both" });
+    await moderation.addPattern({ ...name, pattern: "spam" });
+    const kind = { case: "http" as const, value: { description: "Finds.", method: "GET", url, parameters } };
+    await system.ops(ToolAdminService).putTool({ ...name, tool: { name: "order", secret: "orders", kind } });
+    const opened = await open(openRequest(equipped, { message: "Is it secret?" }));
+    expect(opened.blocked).toBeUndefined();
+    const prompt = promptOf(opened.prompt);
+    expect(prompt.tools).toMatchObject([{ name: "order", secret: "orders", kind }]);
+    expect(prompt.replyPatterns).toMatchObject([
+      { pattern: "secret", verdict: { reason: "leak", fallback: equipped.fallback } },
+      { pattern: "rude", verdict: { reason: "blocked_pattern", fallback: "No." } },
+    ]);
+    for (const message of ["rude", "spam"])
+      expect((await open(openRequest(equipped, { message }))).blocked).toBeDefined();
+  });
+
+  test("leave what was called, and why a reply was blocked, in the transcript", async () => {
+    const turn = openRequest(bot);
+    const { workspaceId, turnId } = turn;
+    await open(turn);
+    const closed = await system.conversation.closeTurn(
+      {
+        workspaceId,
+        turnId,
+        outcome: TurnOutcome.BLOCKED,
+        content: "I cannot say.",
+        blockedReason: "leak",
+        toolsCalled: [
+          { name: "order", arguments: '{"id":"A7"}', status: "ok", latencyMs: 12 },
+          { name: "other\0", arguments: '{"text":"\\u0000"}', status: "failed", latencyMs: 3 },
+        ],
+      },
+      options,
+    );
+    expect(closed.outcome).toBe(TurnOutcome.BLOCKED);
+    const { rows } = await system.admin.query(
+      `SELECT m.status, m.content, m.tools_called, t.blocked_reason FROM conversation.messages m
+       JOIN conversation.turns t USING (workspace_id, turn_id) WHERE m.turn_id = $1 AND m.role = 'assistant'`,
+      [turnId],
+    );
+    expect(rows).toEqual([
+      {
+        status: "blocked",
+        content: "I cannot say.",
+        blocked_reason: "leak",
+        tools_called: [
+          { name: "order", arguments: { id: "A7" }, status: "ok", latency_ms: 12 },
+          { name: "other\uFFFD", arguments: {}, status: "failed", latency_ms: 3 },
+        ],
+      },
+    ]);
+    await expect.poll(() => system.quota.outcomeOf(turnId), { timeout: 1_000 }).toBe(SettleOutcome.VOID);
   });
 });
 

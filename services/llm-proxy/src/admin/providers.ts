@@ -4,12 +4,13 @@ import { type Prompt, PromptSchema, type ProviderAdminService, Role } from "@par
 import { invalid } from "@parley/service-kit";
 import type { Catalog } from "../providers/catalog.ts";
 import { beginCall } from "../reply/call-record.ts";
-import { meter } from "../reply/meter.ts";
+import { type CountTokens, meter } from "../reply/meter.ts";
 import type { Responder } from "../reply/responder.ts";
 
 export type ProviderAdminDeps = {
   catalog: Catalog;
   responder: Responder;
+  countTokens: CountTokens;
   /** Milliseconds of a clock that never goes back. */
   now: () => number;
 };
@@ -24,6 +25,7 @@ const QUESTION: Prompt = create(PromptSchema, {
 export function providerAdmin({
   catalog,
   responder,
+  countTokens,
   now,
 }: ProviderAdminDeps): ServiceImpl<typeof ProviderAdminService> {
   return {
@@ -46,7 +48,7 @@ export function providerAdmin({
         result: outcome === "complete" ? "ok" : outcome,
         firstTokenMs: Math.round(firstTokenAtMs - startedAtMs),
         totalMs: Math.round(endedAtMs - startedAtMs),
-        tokensOut: meter(record, QUESTION).tokensOut,
+        tokensOut: (await meter(record, QUESTION, countTokens)).tokensOut,
       };
     },
   };

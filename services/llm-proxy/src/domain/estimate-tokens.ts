@@ -22,10 +22,9 @@ const MAX_WEIGHED_CHARACTERS = 16 * 1024;
 const SAMPLE_CHARACTERS = 512;
 
 /**
- * About how many tokens a text has, for replies whose provider gives no count. Weighed by script against the o200k_base vocabulary:
- * within a third of it on prose, code and tables in every script tried. A real tokenizer would be that of one provider of many, costs
- * 65 MB and a quarter of a second to load, and can be held up for seconds by one long run of a letter; this takes milliseconds,
- * whatever the text and however long it is.
+ * About how many tokens a text has, for replies whose provider gives no count and whose model's vocabulary is not published, or not
+ * loaded yet. Weighed by script against the o200k_base vocabulary: within a third of it on prose, code and tables in every script
+ * tried. It takes milliseconds, whatever the text and however long it is.
  */
 export function estimateTokens(text: string): number {
   if (text.length <= MAX_WEIGHED_CHARACTERS) return Math.ceil(weigh(text));

@@ -60,7 +60,7 @@ export type CallRecord = {
   /** What the model called before, and what came of it. */
   rounds: ToolRound[];
   /** What was used before the question under way. */
-  used: Metering[];
+  used: Promise<Metering>[];
   /** Times that a model was asked, retries apart. */
   questions: number;
   toolCalls: number;

@@ -8,10 +8,11 @@ import type { Candidate } from "../providers/catalog.ts";
 import type { Toolbox, ToolResult } from "../tools/toolbox.ts";
 import { attempt } from "./attempt.ts";
 import { beginTry, type CallRecord, type NextStep } from "./call-record.ts";
-import { meterQuestion } from "./meter.ts";
+import { type CountTokens, meterQuestion } from "./meter.ts";
 import type { Question } from "./question.ts";
 
 export type ReplyDeps = {
+  countTokens: CountTokens;
   /** Milliseconds of a clock that never goes back. */
   now: () => number;
   /** In [0, 1). */
@@ -47,7 +48,7 @@ export async function* reply(
       return;
     }
     try {
-      for (const { use } of await callTools(question.prompt, toolbox, record, signal, deps.now)) yield use;
+      for (const { use } of await callTools(question.prompt, toolbox, record, signal, deps)) yield use;
     } catch (error) {
       noteFailure(record, error);
       return;
@@ -61,10 +62,11 @@ async function callTools(
   toolbox: Toolbox,
   record: CallRecord,
   signal: AbortSignal,
-  now: () => number,
+  { now, countTokens }: Pick<ReplyDeps, "now" | "countTokens">,
 ): Promise<ToolResult[]> {
   const { requests, text } = record;
-  record.used.push(meterQuestion(record, prompt));
+  // Counted while the tools are called.
+  record.used.push(meterQuestion(record, prompt, countTokens));
   // What was used is noted: whatever ends the reply now adds nothing to it.
   Object.assign(record, { outcome: undefined, usage: undefined, finished: false, text: "", requests: [] });
   record.toolCalls += requests.length;

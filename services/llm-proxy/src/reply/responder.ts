@@ -9,7 +9,7 @@ import type { CallRecord } from "./call-record.ts";
 import { Filters } from "./filtered.ts";
 import { type ReplyDeps, type ReplyEvent, reply } from "./reply.ts";
 
-export type ResponderDeps = Pick<ReplyDeps, "now" | "random"> & {
+export type ResponderDeps = Pick<ReplyDeps, "now" | "random" | "countTokens"> & {
   catalog: Catalog;
   activeCalls: ActiveCalls;
   tools: Pick<Tools, "open">;
@@ -60,8 +60,9 @@ export class Responder {
   }
 
   #replyDeps(record: CallRecord): ReplyDeps {
-    const { now, random, metrics, log } = this.#deps;
+    const { now, random, countTokens, metrics, log } = this.#deps;
     return {
+      countTokens,
       now,
       random,
       onFailure: ({ model, guarded }, { code, reason, detail }, next) => {

@@ -121,6 +121,15 @@ describe("a reply", () => {
     const { end } = await proxy.generate({ model: "fake:no-usage" });
     expect(end).toMatchObject({ tokensEstimated: true, tokensIn: 2, tokensOut: 10 });
   });
+
+  test("of a family whose vocabulary is published is counted by that, once it is loaded", async () => {
+    provider.script(() => ({ tokens: ["Yes, you can export the ", "whole conversation as JSON."], usage: null }));
+    // What the vocabulary makes of it, and four for the one message.
+    const expected = { tokensEstimated: true, tokensIn: 11 + 4, tokensOut: 11 };
+    const message = "Yes, you can export the whole conversation as JSON.";
+    const ask = async () => (await proxy.generate({ model: "fake:gpt-4o", message })).end;
+    await expect.poll(ask, { timeout: 18_000 }).toMatchObject(expected);
+  });
 });
 
 describe("builtin:extractive", () => {

@@ -10,7 +10,7 @@ import type { Metrics } from "../metrics.ts";
 import { beginCall, type CallRecord, type Outcome, type Try } from "../reply/call-record.ts";
 import type { FlushClock } from "../reply/flush-clock.ts";
 import { joined } from "../reply/joined.ts";
-import { type Metering, meter } from "../reply/meter.ts";
+import { type CountTokens, type Metering, meter } from "../reply/meter.ts";
 import type { Responder } from "../reply/responder.ts";
 import type { CallRow, TryRow } from "../store/calls.ts";
 import { readPrompt } from "./prompt.ts";
@@ -20,6 +20,7 @@ export type GenerateDeps = {
   ledger: Ledger;
   clock: FlushClock;
   tokens: Metrics["tokens"];
+  countTokens: CountTokens;
   /** Milliseconds of a clock that never goes back. */
   now: () => number;
   /** Milliseconds since 1970. */
@@ -72,7 +73,7 @@ export async function* handleGenerate(
       } else yield { event: { case: "toolCall", value: event }, ...waitsOnce() };
     }
     const { outcome = "cancelled", attempts } = record;
-    metering = meter(record, prompt);
+    metering = await meter(record, prompt, deps.countTokens);
     const { tokensIn, tokensOut, estimated } = metering;
     const model = attempts > 0 ? record.model : "";
     const end = {
@@ -87,7 +88,8 @@ export async function* handleGenerate(
     yield { event: { case: "end", value: end }, ...waitsOnce() };
   } finally {
     leave();
-    metering ??= meter(record, prompt);
+    // Of who left, nobody waits for an exact count.
+    metering ??= await meter(record, prompt, () => Promise.resolve(undefined));
     const provider = record.provider || "none";
     deps.tokens.inc({ provider, direction: "in" }, metering.tokensIn);
     deps.tokens.inc({ provider, direction: "out" }, metering.tokensOut);

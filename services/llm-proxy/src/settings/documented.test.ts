@@ -2,11 +2,12 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parseSettings } from "./parse.ts";
 
-const page = readFileSync(new URL("../../../../docs/providers.md", import.meta.url), "utf8");
-const examples = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, yaml = ""]) => yaml);
+const read = (page: string) => readFileSync(new URL(`../../../../docs/${page}`, import.meta.url), "utf8");
+const examplesOf = (page: string) => [...read(page).matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, yaml = ""]) => yaml);
+const examples = [...examplesOf("providers.md"), ...examplesOf("tools.md")];
 
-test("the page has examples", () => {
-  expect(examples.length).toBeGreaterThanOrEqual(2);
+test("the pages have examples", () => {
+  expect(examples.length).toBeGreaterThanOrEqual(3);
 });
 
 test.each(examples)("a documented file is accepted as it stands:\n%s", (yaml) => {

@@ -1,0 +1,195 @@
+import { randomUUID } from "node:crypto";
+import {
+  collectSse,
+  type FakeProvider,
+  type McpTestServer,
+  type ReceivedRequest,
+  startMcpServer,
+  startToolServer,
+  type ToolServer,
+} from "@parley/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chat, postChat } from "./support/chat.ts";
+import { figure } from "./support/full.ts";
+import { createTenant, type System, startSystem, type Tenant } from "./support/system.ts";
+
+const SECRET = "sk-secret-of-the-tool";
+
+let system: System;
+let provider: FakeProvider;
+let http: ToolServer;
+let mcp: McpTestServer;
+let tenant: Tenant;
+beforeAll(async () => {
+  http = await startToolServer();
+  mcp = await startMcpServer([
+    {
+      name: "stock",
+      inputSchema: { type: "object", properties: { item: { type: "string" } } },
+      call: ({ item }) => ({ content: [{ type: "text", text: `7 of ${String(item)} left` }] }),
+    },
+  ]);
+  system = await startSystem({
+    llmConfig: (base_url) => ({
+      default_model: "openai:default",
+      providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY" } },
+      tools: { timeout_ms: 30_000 },
+      tool_secrets: { orders: { env: "TOOL_KEY", hosts: [http.url], workspaces: ["*"] } },
+    }),
+    env: { "llm-proxy": { TOOL_KEY: SECRET, EGRESS_ALLOW: "127.0.0.1/32" } },
+  });
+  ({ provider } = system);
+  tenant = await createTenant(system.admin);
+  const { workspaceId, botSlug } = tenant;
+  const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
+  const url = `${http.url}/orders/{id}`;
+  const kind = { case: "http" as const, value: { description: "Finds an order.", method: "GET", url, parameters } };
+  await system.admin.tools.putTool({ workspaceId, botSlug, tool: { name: "order", secret: "orders", kind } });
+  const server = { case: "mcp" as const, value: { url: mcp.url, only: [] } };
+  await system.admin.tools.putTool({ workspaceId, botSlug, tool: { name: "shop", kind: server } });
+  await system.admin.moderation.addPattern({
+    workspaceId,
+    botSlug,
+    pattern: "\\bsecret\\b",
+    reason: "leak",
+    fallback: "I cannot say.",
+    appliesTo: "reply",
+  });
+});
+afterAll(async () => {
+  await system?.stop();
+  await Promise.all([http.close(), mcp.close()]);
+});
+
+type Message = { role: string; content: string };
+const lastOf = ({ body }: ReceivedRequest) => (body as { messages: Message[] }).messages.at(-1);
+
+/** A model that calls both tools, and then says what they answered. */
+function callBoth(): void {
+  provider.reset();
+  provider.script((request) => {
+    const { messages } = request.body as { messages: Message[] };
+    const answers = messages.filter(({ role }) => role === "tool").map(({ content }) => content);
+    if (lastOf(request)?.role === "tool") return { tokens: [answers.join("; ")] };
+    return {
+      toolCalls: [
+        { name: "order", arguments: '{"id":"A7"}' },
+        { name: "shop__stock", arguments: '{"item":"tea"}' },
+      ],
+    };
+  });
+}
+
+async function transcript(session: string) {
+  const token = await system.sso.token({ workspaceId: tenant.workspaceId });
+  const response = await fetch(`${system.url()}/api/conversations/${session}/export.json`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  return (await response.json()) as { messages: Record<string, unknown>[] };
+}
+
+test("a real HTTP tool and a real MCP server are called, answer the visitor and show in the export", async () => {
+  callBoth();
+  http.answer(() => ({ body: '{"state":"sent"}' }));
+  const session_id = randomUUID();
+  const reply = await chat(system.url(), tenant, { session_id });
+  expect(reply.text).toBe('{"state":"sent"}; 7 of tea left');
+  expect(reply.events.map(({ event }) => event)).toEqual(["meta", "token", "done"]);
+  // What the contract says of done, and no more; both questions are in its count.
+  expect(reply.done).toEqual({
+    finish_reason: "stop",
+    tokens_in: 42,
+    tokens_out: 68,
+    latency_ms: expect.any(Number),
+    model: "openai:default",
+  });
+  const { messages } = await transcript(session_id);
+  expect(messages[1]).toMatchObject({
+    status: "done",
+    tools_called: [
+      { name: "order", arguments: { id: "A7" }, status: "ok", latency_ms: expect.any(Number) },
+      { name: "shop__stock", arguments: { item: "tea" }, status: "ok", latency_ms: expect.any(Number) },
+    ],
+  });
+  expect(messages[0]).toMatchObject({ tools_called: [] });
+  expect(http.requests[0]?.headers.authorization).toBe(`Bearer ${SECRET}`);
+});
+
+test("a tool that fails is no error for the visitor, who is told nothing of it but by the model", async () => {
+  callBoth();
+  http.answer(() => ({ status: 500, body: "inside of the tool" }));
+  provider.script((request) =>
+    lastOf(request)?.role === "tool"
+      ? { tokens: ["I could not look it up."] }
+      : { toolCalls: [{ name: "order", arguments: '{"id":"A7"}' }] },
+  );
+  const session_id = randomUUID();
+  const reply = await chat(system.url(), tenant, { session_id });
+  expect([reply.text, reply.done?.finish_reason]).toEqual(["I could not look it up.", "stop"]);
+  expect((await transcript(session_id)).messages[1]).toMatchObject({ tools_called: [{ status: "failed" }] });
+});
+
+test("a visitor who leaves while a tool is called ends the call within a second, and what was called before is kept", async () => {
+  callBoth();
+  http.requests.length = 0;
+  let calls = 0;
+  http.answer(() => (++calls === 1 ? { body: "{}" } : { hangs: true }));
+  provider.script(() => ({ toolCalls: [{ name: "order", arguments: '{"id":"A7"}' }] }));
+  const visitor = new AbortController();
+  const session_id = randomUUID();
+  const response = await postChat(system.url(), tenant, { session_id }, { signal: visitor.signal });
+  await expect.poll(() => http.requests.length, { timeout: 10_000 }).toBe(2);
+  const leftAt = Date.now();
+  visitor.abort();
+  await response.text().catch(() => undefined);
+  await expect.poll(() => http.requests[1]?.closedByClientAt, { timeout: 10_000 }).toBeDefined();
+  expect((http.requests[1]?.closedByClientAt ?? 0) - leftAt).toBeLessThan(1_000);
+  await expect
+    .poll(async () => (await transcript(session_id)).messages[1], { timeout: 10_000 })
+    .toMatchObject({ status: "cancelled", tools_called: [{ name: "order", status: "ok" }] });
+});
+
+describe("a reply in which a pattern matches", () => {
+  test("is replaced by the fallback: blocked, then done; nothing of the match is shown, stored or counted", async () => {
+    provider.reset();
+    provider.script(() => ({
+      tokens: ["The code word that you asked for is ", "sec", "ret", ", of course"],
+      everyMs: 30,
+    }));
+    const used = async () => (await system.admin.workspaces.showUsage({ workspaceId: tenant.workspaceId })).usage;
+    await expect.poll(async () => (await used())?.held, { timeout: 10_000 }).toBe(0);
+    const before = (await used())?.used;
+    const session_id = randomUUID();
+    const reply = await chat(system.url(), tenant, { session_id });
+    expect(reply.events.filter(({ event }) => event !== "token").map(({ event }) => event)).toEqual([
+      "meta",
+      "blocked",
+      "done",
+    ]);
+    expect(reply.events.at(-2)?.data).toEqual({ reason: "leak", fallback: "I cannot say." });
+    expect("The code word that you asked for is ".startsWith(reply.text)).toBe(true);
+    expect(reply.done).toMatchObject({ finish_reason: "blocked", model: "openai:default" });
+    expect(reply.done?.tokens_out).toBeGreaterThan(0);
+    const { messages } = await transcript(session_id);
+    expect(messages[1]).toMatchObject({ status: "blocked", content: "I cannot say." });
+    await expect.poll(used, { timeout: 10_000 }).toMatchObject({ used: before, held: 0 });
+  });
+});
+
+test("while a tool takes its time the stream keeps its heartbeat", async () => {
+  // The heartbeat comes after 15 s of silence; the short form sees that nothing but the end comes of a shorter wait.
+  const delayMs = figure(500, 17_000);
+  callBoth();
+  http.answer(() => ({ body: "{}", delayMs }));
+  const items = await collectSse(await postChat(system.url(), tenant));
+  expect(items.filter((item) => "comment" in item)).toHaveLength(figure(0, 1));
+  expect(items.flatMap((item) => ("event" in item ? [item.event] : []))).toEqual(["meta", "token", "done"]);
+}, 60_000);
+
+test("no service has ever printed the secret, the arguments or an answer", () => {
+  const printed = [system.llm, system.conversation, system.quota, ...system.edges]
+    .map((service) => service.outputs())
+    .join("");
+  for (const word of [SECRET, "A7", "inside of the tool", "7 of tea left", "code word"])
+    expect(printed).not.toContain(word);
+});

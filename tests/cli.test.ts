@@ -169,7 +169,9 @@ describe("parley knowledge", () => {
     const added = await runCli(["knowledge", "add", "returns.md", join(dir, "hours.txt"), ...ofBot()], env, dir);
     expect(added.code).toBe(0);
     expect(added.stderr).toBe("[1/2] returns.md …\n[2/2] hours.txt …\n");
-    expect(added.stdout).toMatch(/^NAME +FORMAT +LANGUAGE +CHARACTERS +CHUNKS +UPDATED\nreturns\.md +md +english +\d+ +\d+ /);
+    expect(added.stdout).toMatch(
+      /^NAME +FORMAT +LANGUAGE +CHARACTERS +CHUNKS +UPDATED\nreturns\.md +md +english +\d+ +\d+ /,
+    );
     const names = (await json<{ name: string }[]>("knowledge", "list", ...ofBot())).map(({ name }) => name);
     expect(names).toEqual(["hours.txt", "returns.md"]);
     expect(await json("knowledge", "remove", "hours.txt", ...ofBot())).toEqual({ name: "hours.txt", removed: true });

@@ -37,6 +37,14 @@ const nothingOfATenant = (why: string) => ({ why });
 
 export type Row = Requests | ReturnType<typeof workspaceAlone> | ReturnType<typeof nothingOfATenant>;
 
+/** A tool that bots may have. */
+export const ORDER_TOOL = {
+  description: "Tells how an order stands.",
+  method: "GET",
+  url: "https://shop.example/orders",
+  parameters: '{"type":"object","properties":{}}',
+};
+
 const month = new Date().toISOString().slice(0, 7);
 const ofBot = (more: Fields = {}) => ({
   requests: ({ workspaceId }: Asker, { botSlug }: Names) => [{ workspaceId, botSlug, ...more }],
@@ -50,7 +58,7 @@ export const CALLS: Readonly<Record<string, Row>> = {
   "parley.conversation.v1.ConversationService/RenewEdge": nothingOfATenant("an edge serves every tenant"),
   "parley.conversation.v1.ConversationService/OpenTurn": {
     requests: (asker, names) => [opening(asker, { botId: names.botId }), opening(asker, names, asker.botId)],
-    volatile: ["messageId"],
+    volatile: ["messageId", "retrievalMicroseconds"],
     isMaking: true,
   },
   "parley.conversation.v1.ConversationService/CloseTurn": {
@@ -88,7 +96,7 @@ export const CALLS: Readonly<Record<string, Row>> = {
     ],
   },
   "parley.conversation.v1.ToolAdminService/PutTool": ofBot({
-    tool: { name: "order", http: { description: "d", method: "GET", url: "https://shop.example/orders" } },
+    tool: { name: "order", http: ORDER_TOOL },
   }),
   "parley.conversation.v1.ToolAdminService/ListTools": ofBot(),
   "parley.conversation.v1.ToolAdminService/RemoveTool": {
@@ -113,6 +121,9 @@ export const CALLS: Readonly<Record<string, Row>> = {
   "parley.conversation.v1.SessionAdminService/GetTranscript": ofSession,
   "parley.conversation.v1.SessionAdminService/DeleteSession": ofSession,
   "parley.conversation.v1.SessionAdminService/EraseSession": ofSession,
+  "parley.conversation.v1.TurnAdminService/GetTurn": {
+    requests: ({ workspaceId }, { messageId }) => [{ workspaceId, messageId }],
+  },
   "parley.conversation.v1.AuditAdminService/Audit": workspaceAlone({ month }),
   "parley.quota.v1.QuotaService/Reserve": {
     requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId }],
@@ -134,6 +145,11 @@ export const CALLS: Readonly<Record<string, Row>> = {
   "parley.quota.v1.WorkspaceAdminService/SetPlan": workspaceAlone({ plan: "scale" }),
   "parley.quota.v1.WorkspaceAdminService/SetRetention": workspaceAlone({ retentionDays: 0 }),
   "parley.quota.v1.WorkspaceAdminService/ShowUsage": workspaceAlone({ month }),
+  "parley.quota.v1.WorkspaceAdminService/ListUsage": nothingOfATenant("an operator's own, who sees every tenant"),
+  "parley.quota.v1.WorkspaceAdminService/ListNearestCap": nothingOfATenant("an operator's own, who sees every tenant"),
+  "parley.quota.v1.BooksAdminService/GetTurnEntry": {
+    requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId }],
+  },
   "parley.llm.v1.LlmService/Generate": {
     requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId, model: "openai:default" }],
     isMaking: true,

@@ -9,7 +9,7 @@ import { query, readBalance } from "../support/books.ts";
 import { chat } from "../support/chat.ts";
 import type { ServiceProcess } from "../support/processes.ts";
 import { createTenant, type DatabaseOwner, ownUrl, type System, startSystem } from "../support/system.ts";
-import { type Asker, CALLS, type Names } from "./calls.ts";
+import { type Asker, CALLS, type Names, ORDER_TOOL } from "./calls.ts";
 import { adminPlane, type Caller, dataPlane } from "./raw-calls.ts";
 
 let system: System;
@@ -18,11 +18,13 @@ let other: Asker;
 beforeAll(async () => {
   system = await startSystem();
   [asker, other] = [await createThings(), await createThings()];
+  // The ledgers are written a moment after the reply has ended.
   await vi.waitFor(
-    async () => expect(await readBalance(system.database)).toMatchObject({ used: 2, held: 0, outbox: 0 }),
-    {
-      timeout: 20_000,
+    async () => {
+      expect(await readBalance(system.database)).toMatchObject({ used: 2, held: 0, outbox: 0 });
+      expect(await query(system.database, "SELECT count(*)::integer AS calls FROM llm.calls")).toEqual({ calls: 2 });
     },
+    { timeout: 20_000 },
   );
 });
 afterAll(() => system?.stop());
@@ -36,11 +38,10 @@ async function createThings(): Promise<Asker> {
   const content = Buffer.from("Refunds take a week.");
   await system.admin.knowledge.addSource({ workspaceId, botSlug, name: sourceName, format: "txt", content });
   const toolName = `tool_${randomUUID().slice(0, 8)}`;
-  const http = { description: "an order", method: "GET", url: "https://shop.example/orders", parameters: "{}" };
   await system.admin.tools.putTool({
     workspaceId,
     botSlug,
-    tool: { name: toolName, kind: { case: "http", value: http } },
+    tool: { name: toolName, kind: { case: "http", value: ORDER_TOOL } },
   });
   await chat(system.url(), tenant, { visitor_id: `visitor-of-${workspaceId}` });
   const names = await query<{ botId: string; sessionId: string; turnId: string; messageId: string }>(

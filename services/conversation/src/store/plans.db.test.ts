@@ -22,6 +22,7 @@ import { deleteSettled, measureOutbox, readOutbox } from "./outbox.ts";
 import { listExpired, listWorkspaceIds } from "./retention.ts";
 import { listSessions } from "./sessions.ts";
 import { sweep } from "./sweep.ts";
+import { findTurnRecord } from "./turn-record.ts";
 
 const MESSAGES = figure(200_000, 10_000_000);
 const BOTS = 5_000;
@@ -138,6 +139,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ["the audit", (database) => readTranscripts(database, bot.workspaceId, lastMonth())],
   ["the audit's closer look", (database) => listDone(database, bot.workspaceId, lastMonth())],
   ["the audit's look at holds", (database) => whichOpened(database, bot.workspaceId, [randomUUID()])],
+  ["explaining a turn", async (database) => findTurnRecord(database, bot.workspaceId, (await anyTurn()).messageId)],
   ["finding what retention erases", (database) => listExpired(database, bot.workspaceId, 30, 50)],
   ["erasing a session", async (database) => eraseSession(database, bot.workspaceId, (await anyTurn()).sessionId)],
 ])("%s reads no table from end to end", async (_, use) => {

@@ -120,9 +120,7 @@ describe("knowledge by URL", () => {
     });
     expect((await add(bot, `${origin}/b.md`)).source?.id).toBe(first?.id);
     const { sources } = await service.admin(KnowledgeAdminService).listSources(nameOf(bot));
-    expect(sources.map((each) => each.name)).toEqual(
-      ["hours.pdf", `${origin}/a`, `${origin}/b.md`, `${origin}/old`],
-    );
+    expect(sources.map((each) => each.name)).toEqual(["hours.pdf", `${origin}/a`, `${origin}/b.md`, `${origin}/old`]);
   });
 
   test("that is or redirects to a private address is refused when connecting, and nothing is stored", async () => {

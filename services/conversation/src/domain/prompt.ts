@@ -29,7 +29,15 @@ export type PromptParts = Found & {
 };
 
 /** A parley.llm.v1.Prompt, encoded; its messages end in the visitor's. */
-export function encodePrompt({ system, passages, terms, history, message, tools, replyPatterns }: PromptParts): Uint8Array {
+export function encodePrompt({
+  system,
+  passages,
+  terms,
+  history,
+  message,
+  tools,
+  replyPatterns,
+}: PromptParts): Uint8Array {
   const messages = history.flatMap(({ question, answer }) => [
     { role: Role.USER, content: question },
     { role: Role.ASSISTANT, content: answer },

@@ -8,7 +8,12 @@ import { createTenant, type System } from "../../../tests/support/system.ts";
 import type { Outcome } from "./score.ts";
 import type { RelevanceSet } from "./set.ts";
 
-export type Asker = { ask(question: string): Promise<Outcome>; close(): void };
+export type Asker = {
+  ask(question: string): Promise<Outcome>;
+  /** Opens a turn, and tells how long its search took. */
+  searchMs(question: string): Promise<number>;
+  close(): void;
+};
 
 const TIMEOUT_MS = 30_000;
 
@@ -20,22 +25,26 @@ export async function teachBot(system: System, documents: RelevanceSet["document
     const content = new Uint8Array(Buffer.from(text));
     await system.admin.knowledge.addSource({ workspaceId, botSlug, name, format: "md", content });
   }
-  const open = (port: number) => openChannel({ target: `127.0.0.1:${port}`, retryable: [] });
-  const channels = { conversation: open(system.conversation.port), llm: open(system.llm.port) };
+  const channelTo = (port: number) => openChannel({ target: `127.0.0.1:${port}`, retryable: [] });
+  const channels = { conversation: channelTo(system.conversation.port), llm: channelTo(system.llm.port) };
   const authorize = (metadata: { set(name: string, value: string): void }) =>
     metadata.set("authorization", `Bearer ${INTERNAL_TOKEN}`);
   const conversation = createClient(ConversationService, channels.conversation, authorize);
   const llm = createClient(LlmService, channels.llm, authorize);
   const { botId } = await conversation.resolveKey({ publicKey }, { timeoutMs: TIMEOUT_MS });
+  const open = (message: string) => {
+    const turn = { workspaceId, turnId: randomUUID(), sessionId: randomUUID(), edgeId: randomUUID() };
+    return conversation.openTurn({ ...turn, botId, source: "widget", message }, { timeoutMs: TIMEOUT_MS });
+  };
   return {
+    async searchMs(question) {
+      return Number((await open(question)).retrievalMicroseconds) / 1_000;
+    },
     async ask(message) {
-      const turn = { workspaceId, turnId: randomUUID(), sessionId: randomUUID(), edgeId: randomUUID() };
-      const { prompt } = await conversation.openTurn(
-        { ...turn, botId, source: "widget", message },
-        { timeoutMs: TIMEOUT_MS },
-      );
+      const { prompt } = await open(message);
       let answer = "";
-      for await (const { event } of llm.generate({ ...turn, model, prompt }, { timeoutMs: TIMEOUT_MS }))
+      const request = { workspaceId, turnId: randomUUID(), model, prompt };
+      for await (const { event } of llm.generate(request, { timeoutMs: TIMEOUT_MS }))
         if (event.case === "delta") answer += event.value.text;
       return { passages: fromBinary(PromptSchema, prompt).passages.map(({ text }) => text), answer };
     },

@@ -1,6 +1,9 @@
-import type { Knex } from "@parley/service-kit";
+import { type Knex, patiently } from "@parley/service-kit";
 
 export const name = "0008_retrieval";
+
+/** Turns search while the index is built. */
+export const config = { transaction: false };
 
 /**
  * knowledge_chunks.terms  what a chunk is found by: its words in the language of its source, headings weighing more (A the nearest,
@@ -12,15 +15,14 @@ export const name = "0008_retrieval";
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
     ALTER TABLE conversation.knowledge_sources
-      ADD COLUMN language text NOT NULL DEFAULT 'english',
-      ADD COLUMN url text NOT NULL DEFAULT '',
-      DROP CONSTRAINT knowledge_sources_format_check,
-      ADD CONSTRAINT knowledge_sources_format_check CHECK (format IN ('txt', 'md', 'html', 'pdf')) NOT VALID;
-
-    ALTER TABLE conversation.knowledge_chunks ADD COLUMN terms tsvector;
-    CREATE INDEX knowledge_chunks_terms ON conversation.knowledge_chunks USING gin ((coalesce(terms, search)));
-
-    CREATE TABLE conversation.knowledge_words (
+      ADD COLUMN IF NOT EXISTS language text NOT NULL DEFAULT 'english',
+      ADD COLUMN IF NOT EXISTS url text NOT NULL DEFAULT '',
+      DROP CONSTRAINT IF EXISTS knowledge_sources_format_check,
+      ADD CONSTRAINT knowledge_sources_format_check CHECK (format IN ('txt', 'md', 'html', 'pdf')) NOT VALID
+  `);
+  await knex.raw("ALTER TABLE conversation.knowledge_chunks ADD COLUMN IF NOT EXISTS terms tsvector");
+  await knex.raw(`
+    CREATE TABLE IF NOT EXISTS conversation.knowledge_words (
       workspace_id text NOT NULL,
       bot_id       uuid NOT NULL,
       source_id    bigint NOT NULL,
@@ -30,21 +32,29 @@ export async function up(knex: Knex): Promise<void> {
       PRIMARY KEY (workspace_id, source_id, word, lexeme),
       FOREIGN KEY (workspace_id, source_id) REFERENCES conversation.knowledge_sources ON DELETE CASCADE
     );
-    CREATE INDEX knowledge_words_lexeme ON conversation.knowledge_words (workspace_id, bot_id, lexeme, source_id, chunks);
-    CREATE INDEX knowledge_words_beginning ON conversation.knowledge_words (workspace_id, bot_id, word, lexeme, chunks);
-    CREATE INDEX knowledge_words_end ON conversation.knowledge_words (workspace_id, bot_id, reverse(word));
+    CREATE INDEX IF NOT EXISTS knowledge_words_lexeme ON conversation.knowledge_words (workspace_id, bot_id, lexeme, source_id, chunks);
+    CREATE INDEX IF NOT EXISTS knowledge_words_beginning ON conversation.knowledge_words (workspace_id, bot_id, word);
+    CREATE INDEX IF NOT EXISTS knowledge_words_end ON conversation.knowledge_words (workspace_id, bot_id, reverse(word));
   `);
+  await patiently(knex, async () => {
+    // One that was left unfinished is in the way.
+    await knex.raw("DROP INDEX CONCURRENTLY IF EXISTS conversation.knowledge_chunks_terms");
+    await knex.raw(`
+      CREATE INDEX CONCURRENTLY knowledge_chunks_terms ON conversation.knowledge_chunks USING gin ((coalesce(terms, search)))
+    `);
+  });
 }
 
 export async function down(knex: Knex): Promise<void> {
+  await patiently(knex, () => knex.raw("DROP INDEX CONCURRENTLY IF EXISTS conversation.knowledge_chunks_terms"));
+  await knex.raw("DROP TABLE IF EXISTS conversation.knowledge_words");
+  await knex.raw("ALTER TABLE conversation.knowledge_chunks DROP COLUMN IF EXISTS terms");
+  await knex.raw("DELETE FROM conversation.knowledge_sources WHERE format = 'pdf'");
   await knex.raw(`
-    DROP TABLE conversation.knowledge_words;
-    ALTER TABLE conversation.knowledge_chunks DROP COLUMN terms;
-    DELETE FROM conversation.knowledge_sources WHERE format = 'pdf';
     ALTER TABLE conversation.knowledge_sources
-      DROP CONSTRAINT knowledge_sources_format_check,
+      DROP CONSTRAINT IF EXISTS knowledge_sources_format_check,
       ADD CONSTRAINT knowledge_sources_format_check CHECK (format IN ('txt', 'md', 'html')) NOT VALID,
-      DROP COLUMN language,
-      DROP COLUMN url;
+      DROP COLUMN IF EXISTS language,
+      DROP COLUMN IF EXISTS url
   `);
 }

@@ -4,7 +4,7 @@ import type { Found, Passage, PromptTerm } from "../domain/prompt.ts";
 /** More than the budget of a prompt ever holds. */
 const MAX_PASSAGES = 12;
 /** So many chunks are looked at closely; words that would bring more are so common that they only order what others find. */
-const MAX_CANDIDATES = 1_500;
+const MAX_CANDIDATES = 800;
 /** Of those, so many are looked at for words that stand together. */
 const MAX_RANKED = 200;
 /** What a word is worth that asks (`want`, `happens`) beside one that says what about. */

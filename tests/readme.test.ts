@@ -102,8 +102,10 @@ it("docs/moderation.md's commands add patterns for messages and replies, and lis
 }, 180_000);
 
 it("docs/providers.md's commands list the providers, ask them, and list what was called", async () => {
+  const [key = "", chat = ""] = blocksUnder("The four endpoints");
+  await run(key + chat);
   const output = await run((await blocksOf("providers.md")).join(""));
-  for (const shown of ["builtin:extractive", "ok", "outcome"]) expect(output).toContain(shown);
+  for (const shown of ["builtin:extractive", "ok", "OUTCOME", "complete"]) expect(output).toContain(shown);
 }, 180_000);
 
 it("the README's pictures are there, are told in words, and load fast", async () => {

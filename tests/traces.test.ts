@@ -131,6 +131,25 @@ describeWith("redis", "with a collector of traces", () => {
     expect(new Set(collector.spans.map(({ traceId }) => traceId)).size).toBe(roots.length);
   });
 
+  test("each call of a tool is a span, without its arguments, and one that was refused says so", async () => {
+    const equipped = await createTenant(system.admin);
+    const { workspaceId, botSlug } = equipped;
+    const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
+    const value = { description: "Finds an order.", method: "GET", url: "http://127.0.0.1:65000/{id}", parameters };
+    await system.admin.tools.putTool({ workspaceId, botSlug, tool: { name: "order", kind: { case: "http", value } } });
+    const { requests } = system.provider;
+    const asked = requests.length;
+    system.provider.script((_, index) =>
+      index === asked ? { toolCalls: [{ name: "order", arguments: '{"id":"of-the-visitor"}' }] } : undefined,
+    );
+    const { spans } = await traceOf(equipped);
+    expect(spans.filter(({ name }) => name === "chat default")).toHaveLength(2);
+    const [call] = spans.filter(({ name }) => name.startsWith("execute_tool"));
+    expect(call).toMatchObject({ name: "execute_tool order", service: "llm-proxy", failed: true });
+    expect(call?.attributes).toMatchObject({ "gen_ai.tool.name": "order", "error.type": "not_allowed" });
+    expect(JSON.stringify(spans.map(({ attributes }) => attributes))).not.toContain("of-the-visitor");
+  });
+
   test("each try of a model is a span, and the one that failed says why", async () => {
     const careful = await createTenant(system.admin, { model: "route:careful" });
     const { spans } = await traceOf(careful);

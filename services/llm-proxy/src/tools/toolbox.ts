@@ -1,3 +1,4 @@
+import { openSpan } from "@parley/service-kit";
 import {
   ToolFailure,
   type ToolFunction,
@@ -51,6 +52,10 @@ export class Toolbox {
     const { now, onCall } = this.#deps;
     const startedAtMs = now();
     const tool = this.#tools.get(request.name);
+    const span = openSpan(`execute_tool ${tool?.function.name ?? "unknown"}`, {
+      kind: "client",
+      attributes: { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool?.function.name },
+    });
     const values = readArguments(request.arguments);
     const use: ToolUse = {
       name: mend(request.name),
@@ -63,6 +68,7 @@ export class Toolbox {
     try {
       result = mend(await this.#run(tool, values, signal));
     } catch (error) {
+      if (signal.aborted) span?.end("cancelled");
       signal.throwIfAborted();
       const failure = toToolFailure(error);
       use.status = failure.status;
@@ -70,6 +76,7 @@ export class Toolbox {
       result = mend(`Error: ${failure.message}`);
     }
     use.latencyMs = Math.round(now() - startedAtMs);
+    span?.end(use.status === "ok" ? undefined : use.status);
     onCall(tool?.kind ?? "none", use, detail);
     return { request, result, use };
   }

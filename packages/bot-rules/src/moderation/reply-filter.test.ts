@@ -182,7 +182,7 @@ test("for any patterns, and a reply cut anywhere, no matched character is ever s
         expect(normalise(shown).length).toBeLessThanOrEqual(Math.min(...starts));
       }
     }),
-    { numRuns: process.env.PARLEY_TEST_FULL === "1" ? 20_000 : 1_500 },
+    { numRuns: process.env.PARLEY_TEST_FULL === "1" ? 20_000 : 2_500 },
   );
   // Both happen often enough to say something.
   expect(Math.min(blocked, whole)).toBeGreaterThan(300);

@@ -15,11 +15,14 @@ export async function listSessions(database: Database, workspaceId: string, limi
     `SELECT s.session_id AS id, b.slug AS "botSlug", s.source, s.started_at AS "startedAt", s.last_activity_at AS "lastActivityAt",
             (SELECT count(*) FROM conversation.messages m
              WHERE m.workspace_id = s.workspace_id AND m.session_id = s.session_id) AS messages
-     FROM conversation.sessions s
+     FROM (
+       SELECT * FROM conversation.sessions
+       WHERE workspace_id = $1 AND deleted_at IS NULL AND erased_at IS NULL
+       ORDER BY last_activity_at DESC
+       LIMIT $2
+     ) s
      JOIN conversation.bots b ON b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id
-     WHERE s.workspace_id = $1 AND s.deleted_at IS NULL AND s.erased_at IS NULL
-     ORDER BY s.last_activity_at DESC
-     LIMIT $2`,
+     ORDER BY s.last_activity_at DESC`,
     [workspaceId, limit],
   );
   return rows;

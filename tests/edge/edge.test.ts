@@ -12,6 +12,7 @@ import { inputSuite } from "./suites/input.ts";
 import { leavingSuite } from "./suites/leaving.ts";
 import { limitsSuite } from "./suites/limits.ts";
 import { logsSuite } from "./suites/logs.ts";
+import { beginLongStreams, longStreamsSuite } from "./suites/long-streams.ts";
 import { protocolSuite } from "./suites/protocol.ts";
 import { providerFaultsSuite } from "./suites/provider-faults.ts";
 import { beginSlowReaders, slowReadersSuite } from "./suites/slow-readers.ts";
@@ -35,6 +36,11 @@ describe("the edge", () => {
     begun.catch(() => undefined);
     return begun;
   });
+  const longStreams = once(() => {
+    const begun = beginLongStreams(stage.system);
+    begun.catch(() => undefined);
+    return begun;
+  });
 
   beforeAll(async () => {
     stage = await startEdgeStage();
@@ -42,8 +48,13 @@ describe("the edge", () => {
     if (isFull) return;
     frozen();
     void slowReaders();
+    void longStreams();
   });
-  afterAll(() => stage.stop());
+  afterAll(async () => {
+    // A peer that is still frozen cannot be told to stop.
+    if (!isFull) await Promise.allSettled(Object.values(frozen()));
+    await stage.stop();
+  });
 
   const shared = () => stage;
   describe("what is no request", () => protocolSuite(shared));
@@ -54,6 +65,7 @@ describe("the edge", () => {
   describeWith("nginx", "behind nginx", () => behindNginxSuite(shared));
   describe("a frozen peer", () => frozenPeersSuite(frozen));
   describe("slow readers", () => slowReadersSuite(slowReaders));
+  describe("long streams", () => longStreamsSuite(longStreams));
   // From here on what is measured has the machine to itself.
   describe("visitors who leave", () => leavingSuite(shared));
   describeWith("redis-server", "rate limits on one Redis", () => limitsSuite(shared));

@@ -32,7 +32,16 @@ export function capsSuite(shared: () => EdgeStage): void {
     const [greedy, other] = [newAddress(), newAddress()];
     const leaving = new AbortController();
     const asked = () => stage.system.provider.requests.filter(({ model }) => model === MODEL).length;
-    for (let streams = 0; streams < 3; streams++) expect((await open(greedy, leaving.signal)).status).toBe(200);
+    // A response that nobody refers to is collected, and its stream cancelled.
+    const held: Response[] = [];
+    const hold = async (address: string, streams: number) => {
+      for (let opened = 0; opened < streams; opened++) {
+        const response = await open(address, leaving.signal);
+        expect(response.status).toBe(200);
+        held.push(response);
+      }
+    };
+    await hold(greedy, 3);
 
     const overloaded = async (response: Response) => {
       expect([response.status, await response.text()]).toEqual([503, '{"error":"overloaded"}']);
@@ -40,7 +49,7 @@ export function capsSuite(shared: () => EdgeStage): void {
       expect(response.headers.get("access-control-allow-origin")).toBe(tenant.origin);
     };
     await overloaded(await open(greedy));
-    for (let streams = 0; streams < 2; streams++) expect((await open(other, leaving.signal)).status).toBe(200);
+    await hold(other, 2);
     await overloaded(await open(newAddress()));
 
     const { workspaceId, botSlug } = tenant;
@@ -55,6 +64,7 @@ export function capsSuite(shared: () => EdgeStage): void {
     expect([await refusals("client"), await refusals("process")]).toEqual([1, 2]);
     await expect.poll(asked).toBe(5);
     leaving.abort();
+    held.length = 0;
     await expect.poll(() => metric(edge, "parley_streams_open"), { timeout: 5_000 }).toBe(0);
     const again = new AbortController();
     expect((await open(greedy, again.signal)).status).toBe(200);

@@ -1,0 +1,94 @@
+import { ChannelCredentials, Client, Server, ServerCredentials, type ServerWritableStream } from "@grpc/grpc-js";
+import { startTcpProxy } from "@parley/testing";
+import { afterEach, expect, test } from "vitest";
+
+// What patches/@grpc__grpc-js is for: a connection that was told to go away is watched as before, and what runs on it goes on.
+const AGE_MS = 200;
+const KEEPALIVE = { "grpc.keepalive_time_ms": 100, "grpc.keepalive_timeout_ms": 300 };
+const TOKENS = 60;
+
+const bytes = (value: Buffer) => value;
+const method = {
+  path: "/parley.test/Count",
+  requestStream: false,
+  responseStream: true,
+  requestSerialize: bytes,
+  requestDeserialize: bytes,
+  responseSerialize: bytes,
+  responseDeserialize: bytes,
+} as const;
+
+const closers: (() => void | Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+/** A server that counts, a token every 20 ms. */
+async function counter(options: Record<string, number>) {
+  const server = new Server({ ...KEEPALIVE, ...options });
+  server.addService(
+    { count: method },
+    {
+      count(call: ServerWritableStream<Buffer, Buffer>) {
+        let tokens = 0;
+        const timer = setInterval(() => {
+          call.write(Buffer.from(String(++tokens)));
+          if (tokens < TOKENS) return;
+          call.end();
+          clearInterval(timer);
+        }, 20);
+        call.on("cancelled", () => clearInterval(timer));
+      },
+    },
+  );
+  closers.push(() => server.forceShutdown());
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    ),
+  );
+  return { server, port };
+}
+
+function count(port: number) {
+  const client = new Client(`127.0.0.1:${port}`, ChannelCredentials.createInsecure(), KEEPALIVE);
+  closers.push(() => client.close());
+  const deadline = Date.now() + 10_000;
+  const call = client.makeServerStreamRequest(method.path, bytes, bytes, Buffer.alloc(0), { deadline });
+  let tokens = 0;
+  call.on("data", () => tokens++);
+  const ended = new Promise<string>((resolve) => {
+    call.on("error", (error) => resolve(error.message));
+    call.on("end", () => resolve("whole"));
+  });
+  return { tokens: () => tokens, ended };
+}
+
+test("a stream outlives its connection's age", async () => {
+  const { port } = await counter({ "grpc.max_connection_age_ms": AGE_MS, "grpc.max_connection_age_grace_ms": 10_000 });
+  const stream = count(port);
+  expect(await stream.ended).toBe("whole");
+  expect(stream.tokens()).toBe(TOKENS);
+});
+
+test("a server that shuts down ends when its streams have ended", async () => {
+  const { server, port } = await counter({});
+  const stream = count(port);
+  await expect.poll(stream.tokens).toBeGreaterThan(0);
+  const shutDown = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+  expect(await stream.ended).toBe("whole");
+  expect(stream.tokens()).toBe(TOKENS);
+  await shutDown;
+});
+
+test("a peer that falls silent on a connection past its age is given up all the same", async () => {
+  const { port } = await counter({ "grpc.max_connection_age_ms": AGE_MS, "grpc.max_connection_age_grace_ms": 10_000 });
+  const wire = await startTcpProxy({ targetPort: port });
+  closers.push(() => wire.close());
+  const stream = count(wire.port);
+  await expect.poll(stream.tokens, { interval: 10 }).toBeGreaterThan(AGE_MS / 20 + 10);
+  wire.stall();
+  const stalledAt = performance.now();
+  expect(await stream.ended).toMatch(/UNAVAILABLE/);
+  expect(performance.now() - stalledAt).toBeLessThan(1_000);
+});

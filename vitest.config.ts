@@ -1,12 +1,20 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 // Three rings: unit tests beside the code need nothing; integration tests (*.db.test.ts) talk to a real PostgreSQL or
-// Redis; tests/ starts the whole system and speaks HTTP to it.
+// Redis; tests/ starts the whole system and speaks HTTP to it, some of it in a browser.
 const results = process.env.PARLEY_TEST_RESULTS;
 /** A test of the system may take a minute; with the full figures, as long as those take. */
 const systemTimeoutMs = process.env.PARLEY_TEST_FULL === "1" ? 1_200_000 : 60_000;
 
-// The rings run one after the other: what measures time must not share two cores with what does not.
+/** What puts the machine under load and measures it meanwhile: each has it to itself. */
+const alone = ["tests/{edge,observability}/**/*.test.ts"];
+/** Files run side by side: much of their time they wait. */
+const maxWorkers = 2;
+// What the processes that tests start keep between runs, so that each of hundreds need not compile its modules anew.
+const env = { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/parley/compiled", import.meta.url)) };
+
+// The rings run one after the other, and what must be alone comes last.
 export default defineConfig({
   test: {
     reporters: ["default", ...(results ? [["json", { outputFile: results }] as ["json", object]] : [])],
@@ -15,6 +23,7 @@ export default defineConfig({
         test: {
           name: "unit",
           sequence: { groupOrder: 0 },
+          maxWorkers,
           include: ["{packages,services,deploy,bench}/**/*.test.ts"],
           exclude: ["**/*.{db,browser,chart,images}.test.ts", "**/node_modules/**"],
           setupFiles: ["packages/testing/src/vitest-setup.ts"],
@@ -23,6 +32,8 @@ export default defineConfig({
       {
         test: {
           name: "chart",
+          sequence: { groupOrder: 0 },
+          maxWorkers,
           include: ["deploy/**/*.chart.test.ts"],
           testTimeout: 30_000,
           // Helm is fetched the first time.
@@ -33,6 +44,8 @@ export default defineConfig({
         test: {
           name: "integration",
           sequence: { groupOrder: 1 },
+          maxWorkers,
+          env,
           include: ["{packages,services,deploy,bench}/**/*.db.test.ts"],
           globalSetup: ["packages/testing/src/global-setup.ts"],
           setupFiles: ["packages/testing/src/vitest-setup.ts"],
@@ -44,11 +57,12 @@ export default defineConfig({
         test: {
           name: "system",
           sequence: { groupOrder: 2 },
+          maxWorkers,
+          env,
           include: ["tests/**/*.test.ts"],
-          exclude: ["**/*.{browser,images,pictures}.test.ts", "**/node_modules/**"],
-          globalSetup: ["packages/testing/src/global-setup.ts"],
+          exclude: ["**/*.{browser,images,pictures}.test.ts", ...alone, "**/node_modules/**"],
+          globalSetup: ["tests/support/global-setup.ts"],
           setupFiles: ["packages/testing/src/vitest-setup.ts"],
-          fileParallelism: false,
           testTimeout: systemTimeoutMs,
           hookTimeout: 120_000,
         },
@@ -57,9 +71,24 @@ export default defineConfig({
         test: {
           name: "browser",
           sequence: { groupOrder: 3 },
+          maxWorkers,
+          env,
           include: ["tests/browser/**/*.browser.test.ts"],
           globalSetup: ["tests/browser/global-setup.ts"],
           testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: "alone",
+          sequence: { groupOrder: 4 },
+          fileParallelism: false,
+          env,
+          include: alone,
+          globalSetup: ["tests/support/global-setup.ts"],
+          setupFiles: ["packages/testing/src/vitest-setup.ts"],
+          testTimeout: systemTimeoutMs,
           hookTimeout: 120_000,
         },
       },

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { createDatabase, type RunningProcess, startFakeProvider } from "@parley/testing";
+import { createDatabase, type RunningProcess, startFakeProvider, startTestPostgres } from "@parley/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { readChat } from "./support/chat.ts";
 import { cliJson, runCli } from "./support/cli.ts";
@@ -255,7 +255,10 @@ describe("the end of a Parley", () => {
 
 describe("a start with DATABASE_URL", () => {
   it("uses that database, makes none of its own, and leaves it running", async () => {
-    const [database, other] = await Promise.all([createDatabase(), makePlace()]);
+    // On a server of its own: the password of a role is the whole server's.
+    const server = await startTestPostgres();
+    onTestFinished(() => server.stop());
+    const [database, other] = await Promise.all([createDatabase(undefined, { serverUrl: server.url }), makePlace()]);
     place = other;
     const parley = await startReady(place, { DATABASE_URL: database.url });
     expect(parley.stdout()).toMatch(new RegExp(`database +PostgreSQL \\S+ at 127\\.0\\.0\\.1:\\d+/${database.name} `));

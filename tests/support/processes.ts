@@ -6,6 +6,9 @@ export type ServiceName = "edge" | "conversation" | "quota" | "llm-proxy";
 export const INTERNAL_TOKEN = "internal-token-of-the-tests";
 export const ADMIN_TOKEN = "admin-token-of-the-tests";
 
+/** Of every service's role on the tests' servers. */
+export const PASSWORD = "password-of-the-tests";
+
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** One service as a real process, which can be killed and started again on the same ports with the same environment. */

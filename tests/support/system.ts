@@ -3,9 +3,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createDatabase, type FakeProvider, type Script, startFakeProvider, type TestDatabase } from "@parley/testing";
+import { inject } from "vitest";
 import { type Admin, adminClients } from "./admin.ts";
 import { query } from "./books.ts";
-import { defineService, runMigrations, type ServiceProcess } from "./processes.ts";
+import { defineService, PASSWORD, runMigrations, type ServiceProcess } from "./processes.ts";
 import { type Sso, startSso } from "./sso.ts";
 
 export type SystemOptions = {
@@ -47,22 +48,18 @@ export type System = {
 export type DatabaseOwner = keyof typeof SCHEMAS;
 
 const SCHEMAS = { conversation: "conversation", quota: "quota", "llm-proxy": "llm" } as const;
-const PASSWORD = "password-of-the-tests";
 /** What the model proxy shows the provider. */
 export const PROVIDER_KEY = "sk-key-of-the-tests";
 
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
   const [database, sso, provider] = await Promise.all([
-    createDatabase(undefined, options.databaseServerUrl === undefined ? {} : { serverUrl: options.databaseServerUrl }),
+    createMigratedDatabase(options.databaseServerUrl),
     startSso(),
     startFakeProvider(options.script),
   ]);
   // The tests' server commits without waiting for its log; here a crash of the database must lose nothing, as in production.
   await query(database, `ALTER DATABASE "${database.name}" SET synchronous_commit = on`);
   const directory = await mkdtemp(join(tmpdir(), "parley-test-"));
-  const services = Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[];
-  await Promise.all(services.map((name) => runMigrations(name, database.url, PASSWORD)));
-
   await options.prepareDatabase?.(database);
 
   const define = {
@@ -135,6 +132,15 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       await Promise.all([database.drop(), rm(directory, { recursive: true })]);
     },
   };
+}
+
+/** On the run's own server a copy of what its setup migrated. */
+async function createMigratedDatabase(serverUrl: string | undefined): Promise<TestDatabase> {
+  if (serverUrl === undefined) return createDatabase(undefined, { template: inject("migratedDatabase") });
+  const database = await createDatabase(undefined, { serverUrl });
+  const services = Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[];
+  await Promise.all(services.map((name) => runMigrations(name, database.url, PASSWORD)));
+  return database;
 }
 
 /** JSON is YAML. */

@@ -31,6 +31,8 @@ const TABLE = "migrations";
 /** Bounds how long a migration may wait for a lock that traffic holds, so that it never queues traffic behind itself. */
 const LOCK_TIMEOUT = "2s";
 const LOCK_POLL_MS = 100;
+const ROLE_ATTEMPTS = 20;
+const ROLE_RETRY_MS = 200;
 
 /**
  * Brings one service's schema to its newest version: creates the role and the schema where the URL's role may, then applies what
@@ -73,8 +75,8 @@ async function locked<T>(options: MigrateOptions, work: (client: pg.Client) => P
 }
 
 /**
- * Roles belong to the whole server and cannot be altered by two at once, so one lock serves every schema. It is asked for again and again:
- * whoever waits inside a statement holds a snapshot, and an index that the lock's owner builds concurrently would wait for that for ever.
+ * One lock serves every schema of the database. It is asked for again and again: whoever waits inside a statement holds a snapshot, and
+ * an index that the lock's owner builds concurrently would wait for that for ever.
  */
 async function takeLock(client: pg.Client): Promise<void> {
   const ask = "SELECT pg_try_advisory_lock(hashtext('parley.migrate')) AS taken";
@@ -82,23 +84,46 @@ async function takeLock(client: pg.Client): Promise<void> {
 }
 
 async function prepare(client: pg.Client, { schema, role, rolePassword }: MigrateOptions): Promise<void> {
-  const name = pg.escapeIdentifier(role);
   if (rolePassword !== undefined) {
-    const { rowCount } = await client.query("SELECT 1 FROM pg_roles WHERE rolname = $1", [role]);
-    const verb = rowCount === 0 ? "CREATE" : "ALTER";
-    await client.query(
-      `${verb} ROLE ${name} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD ${pg.escapeLiteral(rolePassword)}`,
-    );
-    // Set on the role, not on the session: PgBouncer shares sessions.
-    await client.query(`ALTER ROLE ${name} SET statement_timeout = '10s'`);
-    await client.query(`ALTER ROLE ${name} SET idle_in_transaction_session_timeout = '15s'`);
+    await besideOthers(() => defineRole(client, role, rolePassword));
     const database = pg.escapeIdentifier(client.database ?? "");
-    await client.query(`GRANT CONNECT ON DATABASE ${database} TO ${name}`);
+    await client.query(`GRANT CONNECT ON DATABASE ${database} TO ${pg.escapeIdentifier(role)}`);
   }
   await client.query(`CREATE SCHEMA IF NOT EXISTS ${pg.escapeIdentifier(schema)}`);
   // A migrator killed half-way leaves knex's own lock behind; under our lock nobody else can hold it.
   const { rows } = await client.query("SELECT to_regclass($1) AS lock", [`${schema}.${TABLE}_lock`]);
   if (rows[0]?.lock) await client.query(`UPDATE ${pg.escapeIdentifier(schema)}.${TABLE}_lock SET is_locked = 0`);
+}
+
+async function defineRole(client: pg.Client, role: string, password: string): Promise<void> {
+  const name = pg.escapeIdentifier(role);
+  const { rowCount } = await client.query("SELECT 1 FROM pg_roles WHERE rolname = $1", [role]);
+  const verb = rowCount === 0 ? "CREATE" : "ALTER";
+  await client.query(
+    `${verb} ROLE ${name} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD ${pg.escapeLiteral(password)}`,
+  );
+  // Set on the role, not on the session: PgBouncer shares sessions.
+  await client.query(`ALTER ROLE ${name} SET statement_timeout = '10s'`);
+  await client.query(`ALTER ROLE ${name} SET idle_in_transaction_session_timeout = '15s'`);
+}
+
+/** Roles belong to the whole server, where the migration of another database may be at the same one this moment; no lock reaches that far. */
+async function besideOthers(work: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (attempt === ROLE_ATTEMPTS || !isRaceForRole(error)) throw error;
+      await sleep(Math.random() * ROLE_RETRY_MS);
+    }
+  }
+}
+
+/** "Tuple concurrently updated", "duplicate key" in the catalog, "role already exists". */
+function isRaceForRole(error: unknown): boolean {
+  if (!(error instanceof pg.DatabaseError)) return false;
+  return error.code === "23505" || error.code === "42710" || /^tuple concurrently /.test(error.message);
 }
 
 /** The service may read and write its own rows, and change nothing else: not its tables, not another's schema. */

@@ -134,10 +134,11 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   };
 }
 
-/** On the run's own server a copy of what its setup migrated. */
+/** A copy of what the run's setup has migrated, where it has: on its own server, and not for a ring without the whole system. */
 async function createMigratedDatabase(serverUrl: string | undefined): Promise<TestDatabase> {
-  if (serverUrl === undefined) return createDatabase(undefined, { template: inject("migratedDatabase") });
-  const database = await createDatabase(undefined, { serverUrl });
+  const template = serverUrl === undefined ? inject("migratedDatabase") : undefined;
+  if (template !== undefined) return createDatabase(undefined, { template });
+  const database = await createDatabase(undefined, serverUrl === undefined ? {} : { serverUrl });
   const services = Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[];
   await Promise.all(services.map((name) => runMigrations(name, database.url, PASSWORD)));
   return database;

@@ -6,7 +6,7 @@ import { PASSWORD, runMigrations } from "./processes.ts";
 declare module "vitest" {
   interface ProvidedContext {
     /** A database of the run's server with every schema, and nothing in it: what each system's own is a copy of. */
-    migratedDatabase: string | undefined;
+    migratedDatabase: string;
   }
 }
 

@@ -134,11 +134,10 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   };
 }
 
-/** A copy of what the run's setup has migrated, where it has: on its own server, and not for a ring without the whole system. */
+/** On the run's own server a copy of what its setup migrated. */
 async function createMigratedDatabase(serverUrl: string | undefined): Promise<TestDatabase> {
-  const template = serverUrl === undefined ? inject("migratedDatabase") : undefined;
-  if (template !== undefined) return createDatabase(undefined, { template });
-  const database = await createDatabase(undefined, serverUrl === undefined ? {} : { serverUrl });
+  if (serverUrl === undefined) return createDatabase(undefined, { template: inject("migratedDatabase") });
+  const database = await createDatabase(undefined, { serverUrl });
   const services = Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[];
   await Promise.all(services.map((name) => runMigrations(name, database.url, PASSWORD)));
   return database;

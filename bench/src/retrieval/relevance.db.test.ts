@@ -1,13 +1,20 @@
+import { startTestPostgres, type TestPostgres } from "@parley/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type System, startSystem } from "../../../tests/support/system.ts";
 import { GOALS, measureRelevance } from "./measure.ts";
 import { plainText, readRelevanceSet } from "./set.ts";
 
 let system: System;
+// On a server of its own: the services' own tests give the roles of theirs other passwords.
+let server: TestPostgres;
 beforeAll(async () => {
-  system = await startSystem();
+  server = await startTestPostgres();
+  system = await startSystem({ databaseServerUrl: server.url });
 }, 120_000);
-afterAll(() => system.stop(), 60_000);
+afterAll(async () => {
+  await system.stop();
+  await server.stop();
+}, 60_000);
 
 test("every passage of the set stands in the file it names", () => {
   const { documents, questions } = readRelevanceSet();

@@ -154,6 +154,9 @@ export const CALLS: Readonly<Record<string, Row>> = {
     requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId, model: "openai:default" }],
     isMaking: true,
   },
+  "parley.llm.v1.LlmService/Embed": nothingOfATenant(
+    "it stores nothing, and answers with nothing but what it was sent",
+  ),
   "parley.llm.v1.ProviderAdminService/ListProviders": nothingOfATenant("providers serve every tenant"),
   "parley.llm.v1.ProviderAdminService/CheckProvider": nothingOfATenant("providers serve every tenant"),
   "parley.llm.v1.CallLedgerAdminService/ListCalls": {

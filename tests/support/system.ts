@@ -76,6 +76,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       defineService("conversation", {
         DATABASE_URL: ownUrl(database.url, "conversation"),
         QUOTA_TARGET: `127.0.0.1:${quota.port}`,
+        LLM_TARGET: `127.0.0.1:${llm.port}`,
         ...options.env?.conversation,
       }),
   };

@@ -3,11 +3,13 @@ export { type CreateDatabaseOptions, createDatabase, type TestDatabase } from ".
 export { type DebianPostgres, startDebianPostgres } from "./debian-postgres.ts";
 export { describeWith } from "./describe-with.ts";
 export { scrubbedEnv } from "./environment.ts";
+export { embedText } from "./fake-provider/embeddings.ts";
 export { fixedUsage, type Reply, type Usage } from "./fake-provider/reply.ts";
 export { type FakeProvider, type ReceivedRequest, type Script, startFakeProvider } from "./fake-provider/server.ts";
 export { figure, isFull } from "./figure.ts";
 export { fillHistory, type History, type HistoryOptions } from "./history.ts";
 export { type McpTestServer, type McpTestTool, startMcpServer } from "./mcp-server.ts";
+export { type PgvectorServer, startPgvectorServer } from "./pgvector/server.ts";
 export { freePort, freePorts } from "./ports.ts";
 export { startTestPostgres, type TestPostgres } from "./postgres.ts";
 export { nodeFlags, type ProcessExit, type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";

@@ -60,6 +60,25 @@ export function createMetrics(registry: Registry, providers: () => readonly Guar
       labelNames: ["provider", "direction"],
       registers,
     }),
+    embeddings: new Counter({
+      name: "parley_llm_embeddings_total",
+      help: "Calls for embeddings by provider and how they ended.",
+      labelNames: ["provider", "outcome"],
+      registers,
+    }),
+    embeddingDuration: new Histogram({
+      name: "parley_llm_embedding_seconds",
+      help: "Time until texts had become vectors, waiting and retries included.",
+      labelNames: ["provider"],
+      buckets,
+      registers,
+    }),
+    embeddingTokens: new Counter({
+      name: "parley_llm_embedding_tokens_total",
+      help: "Tokens of the texts that became vectors, as the provider counts them.",
+      labelNames: ["provider"],
+      registers,
+    }),
     toolCalls: new Counter({
       name: "parley_llm_tool_calls_total",
       help: "Calls of tools by kind (http, mcp, or none when the model called what there is not) and how they went.",

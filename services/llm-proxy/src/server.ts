@@ -16,6 +16,7 @@ import {
 import { callLedgerAdmin } from "./admin/calls.ts";
 import { providerAdmin } from "./admin/providers.ts";
 import type { Config } from "./config.ts";
+import { Embedder } from "./embedding/embedder.ts";
 import { Ledger } from "./ledger.ts";
 import { deleteOldCalls } from "./ledger-retention.ts";
 import { createMetrics } from "./metrics.ts";
@@ -24,6 +25,7 @@ import { ActiveCalls } from "./reply/active-calls.ts";
 import { FlushClock } from "./reply/flush-clock.ts";
 import type { CountTokens } from "./reply/meter.ts";
 import { Responder } from "./reply/responder.ts";
+import { handleEmbed } from "./rpc/embed.ts";
 import { type GenerateDeps, handleGenerate } from "./rpc/generate.ts";
 import { loadSettings, watchSettings } from "./settings/load.ts";
 import { Tokenizer } from "./tokens/tokenizer.ts";
@@ -54,6 +56,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const tokenizer = new Tokenizer(lifecycle);
   const countTokens: CountTokens = (model, texts) => tokenizer.count(model, texts);
   const responder = new Responder({ catalog, activeCalls, tools, countTokens, metrics, log, now, random: Math.random });
+  const embedder = new Embedder({ catalog, metrics, log, now, random: Math.random });
 
   let serving = false;
   await startOpsServer(
@@ -90,7 +93,10 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   implementService(
     grpc.server,
     LlmService,
-    { generate: (request, context) => handleGenerate(deps, request, context) },
+    {
+      generate: (request, context) => handleGenerate(deps, request, context),
+      embed: (request, context) => handleEmbed(embedder, request, context),
+    },
     guardCalls(config.internalToken, rpcServerHistogram(registry), log),
   );
   await grpc.listen();

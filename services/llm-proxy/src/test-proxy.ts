@@ -8,6 +8,7 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import { createClient, openChannel, type RpcClient } from "@parley/rpc";
 import {
   CallLedgerAdminService,
+  type EmbedResponse,
   type GenerateEnd,
   type GenerateResponse,
   GenerateStatus,
@@ -56,6 +57,7 @@ export type TestProxy = {
   /** The same, to be read at the test's own pace. */
   open(options?: GenerateOptions): AsyncIterable<GenerateResponse>;
   generateUnauthenticated(): Promise<Events>;
+  embed(texts: string[], options?: { timeoutMs?: number; workspaceId?: string }): Promise<EmbedResponse>;
   admin: ReturnType<typeof adminClients>;
   database: Database;
   /** As the service's own role. */
@@ -109,6 +111,8 @@ export async function startTestProxy(
     generate: (given) => generate(client, given),
     open: (given) => open(client, given),
     generateUnauthenticated: () => generate(stranger),
+    embed: (texts, { timeoutMs = 15_000, workspaceId = "ws_test" } = {}) =>
+      client.embed({ workspaceId, texts }, { timeoutMs }),
     async rowsOf(workspaceId, turnId, count = 1) {
       return eventually(
         () => listCalls(database, workspaceId, turnId),

@@ -182,6 +182,39 @@ describe("a script", () => {
   });
 });
 
+describe("embeddings", () => {
+  const embed = async (input: string[], dimensions?: number) => {
+    const response = await fetch(`${provider.url}/embeddings`, {
+      method: "POST",
+      body: JSON.stringify({ model: "small", input, dimensions }),
+    });
+    const { data } = (await response.json()) as { data: { index: number; embedding: number[] }[] };
+    return data.map(({ embedding }) => embedding);
+  };
+  const product = (one: number[] = [], other: number[] = []) =>
+    one.reduce((sum, value, place) => sum + value * (other[place] ?? 0), 0);
+
+  it("are near as far as texts share words, their stems, or what they mean, and always the same", async () => {
+    const [dog, puppies, hound, ships, again] = await embed([
+      "The dog sleeps in the garden",
+      "In the garden a hound is sleeping",
+      "A hound",
+      "Freighters crossing oceans",
+      "The dog sleeps in the garden",
+    ]);
+    expect(again).toEqual(dog);
+    expect(product(dog, dog)).toBeCloseTo(1);
+    expect(product(dog, puppies)).toBeGreaterThan(0.5);
+    expect(product(dog, hound)).toBeGreaterThan(0.3);
+    expect(Math.abs(product(dog, ships))).toBeLessThan(0.2);
+  });
+
+  it("have the length that is asked for", async () => {
+    expect((await embed(["a", "b"], 32)).map(({ length }) => length)).toEqual([32, 32]);
+    expect((await embed(["a"]))[0]).toHaveLength(256);
+  });
+});
+
 it("lists models", async () => {
   expect(await (await fetch(`${provider.url}/models`)).json()).toMatchObject({ object: "list" });
 });

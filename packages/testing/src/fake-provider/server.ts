@@ -3,12 +3,13 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readChat } from "./chat.ts";
+import { embeddingDocument, readEmbeddingRequest } from "./embeddings.ts";
 import { listedModels, replyOfModel } from "./models.ts";
 import type { Reply } from "./reply.ts";
 import { type StreamOptions, sendStream } from "./stream.ts";
 import { sendError, sendJson, sendWhole } from "./whole.ts";
 
-/** A chat completion that was asked for. Times are milliseconds since 1970. */
+/** A chat completion that was asked for, or embeddings. Times are milliseconds since 1970. */
 export interface ReceivedRequest {
   headers: IncomingHttpHeaders;
   body: unknown;
@@ -40,7 +41,7 @@ export interface FakeProvider {
 
 /**
  * An OpenAI-compatible provider that does as it is told: real HTTP on 127.0.0.1 unless told otherwise, `POST /v1/chat/completions` whole and
- * streamed, `GET /v1/models`. Over HTTP, `GET /requests` and `PUT /script` (a list of replies) do what the object does.
+ * streamed, `POST /v1/embeddings`, `GET /v1/models`. Over HTTP, `GET /requests` and `PUT /script` (a list of replies) do what the object does.
  */
 export async function startFakeProvider(
   script: Script = [],
@@ -60,12 +61,10 @@ export async function startFakeProvider(
     },
   };
 
-  async function complete(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Notes a request, and what the script says to it. */
+  function receive({ headers }: IncomingMessage, response: ServerResponse, body: unknown, model: string) {
     const gone = new AbortController();
-    const body: unknown = await json(request).catch(() => undefined);
-    const chat = readChat(body);
-    const { headers } = request;
-    const received: ReceivedRequest = { headers, body, model: chat.model, receivedAt: Date.now(), tokensSent: 0 };
+    const received: ReceivedRequest = { headers, body, model, receivedAt: Date.now(), tokensSent: 0 };
     const end = () => {
       received.endedAt = Date.now();
     };
@@ -76,10 +75,31 @@ export async function startFakeProvider(
     });
     const index = requests.push(received) - 1;
     const told = typeof current === "function" ? current(received, index) : current.shift();
+    return { received, told, signal: gone.signal, end };
+  }
+
+  async function embed(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body: unknown = await json(request).catch(() => undefined);
+    const asked = readEmbeddingRequest(body);
+    const { told = {}, signal, end } = receive(request, response, body, asked?.model ?? "");
+    if (told.firstTokenMs) await sleep(told.firstTokenMs, undefined, { signal });
+    if (told.hangs) await sleep(2 ** 30, undefined, { signal });
+    else if (told.fault === "cut") {
+      end();
+      response.destroy();
+    } else if (told.body !== undefined || (told.status ?? 200) !== 200) sendError(response, { status: 200, ...told });
+    else if (asked === undefined) sendError(response, { status: 400 });
+    else sendJson(response, 200, embeddingDocument(asked));
+  }
+
+  async function complete(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body: unknown = await json(request).catch(() => undefined);
+    const chat = readChat(body);
+    const { received, told, signal, end } = receive(request, response, body, chat.model);
     await send(response, {
       chat,
       reply: told ?? replyOfModel(chat.model, chat.prompt),
-      signal: gone.signal,
+      signal,
       onToken: () => {
         received.tokensSent++;
       },
@@ -91,6 +111,8 @@ export async function startFakeProvider(
     switch (`${request.method} ${new URL(request.url ?? "/", "http://localhost").pathname}`) {
       case "POST /v1/chat/completions":
         return await complete(request, response);
+      case "POST /v1/embeddings":
+        return await embed(request, response);
       case "GET /v1/models":
         return sendJson(response, 200, { object: "list", data: listedModels.map((id) => ({ id, object: "model" })) });
       case "GET /requests":

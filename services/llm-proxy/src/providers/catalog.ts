@@ -13,6 +13,8 @@ export type GuardedProvider = {
   provider: Provider;
   breaker: Breaker;
   concurrency: Concurrency;
+  /** Those of its embeddings: learning documents takes no place from replies, and what fails there says nothing of them. */
+  embeddings: { breaker: Breaker; concurrency: Concurrency };
 };
 
 /** One model to be tried. */
@@ -23,6 +25,9 @@ export type Candidate = {
   /** `<provider>:<model_name>` */
   model: string;
 };
+
+/** Each call takes a fraction of a second; whoever would wait longer than this comes back later. */
+const EMBEDDING_CONCURRENCY = { maxActive: 16, maxQueued: 64, maxWaitMs: 5_000 };
 
 /** The providers and routes in force. */
 export class Catalog {
@@ -64,6 +69,17 @@ export class Catalog {
     return route && this.#all(route);
   }
 
+  /** The model that makes embeddings, with what is asked of it; undefined where none is configured. */
+  get embedder():
+    | { guarded: GuardedProvider; name: string; model: string; dimensions: number | undefined }
+    | undefined {
+    const { embeddings } = this.#settings;
+    if (embeddings === undefined) return undefined;
+    const { provider = "", name = "" } = parseModelName(embeddings.model) ?? {};
+    const guarded = this.#providers.get(provider);
+    return guarded && { guarded, name, model: embeddings.model, dimensions: embeddings.dimensions };
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.providers.map(({ provider }) => provider.close()));
   }
@@ -90,6 +106,10 @@ export class Catalog {
       provider: settings.kind === "openai" ? openAiProvider(settings) : builtinProvider(),
       breaker: new Breaker(settings.breaker, this.#now),
       concurrency: new Concurrency(settings.concurrency),
+      embeddings: {
+        breaker: new Breaker(settings.breaker, this.#now),
+        concurrency: new Concurrency(EMBEDDING_CONCURRENCY),
+      },
     };
   }
 }

@@ -27,12 +27,28 @@ export type ProviderCall = {
 
 export type Usage = { tokensIn: number; tokensOut: number };
 
+/** One call of a model that makes embeddings. */
+export type EmbedCall = {
+  /** The model's name without its provider. */
+  model: string;
+  /** The length to ask for; the model's own when undefined. */
+  dimensions: number | undefined;
+  texts: readonly string[];
+  /** Aborted when nobody waits any more. */
+  signal: AbortSignal;
+};
+
+/** One vector a text, in their order and all of one length; the tokens are 0 where the provider tells none. */
+export type Embedded = { vectors: number[][]; tokens: number };
+
 /** Something that answers prompts. */
 export type Provider = {
   /** Whether it can call a model of this name. */
   knows(model: string): boolean;
   /** Streams a reply's text, well-formed, piece by piece. It has failed when it throws, or ends without `onFinished`. */
   stream(call: ProviderCall): AsyncIterable<string>;
+  /** Turns texts into vectors; missing where the provider cannot. Throws ProviderFailure. */
+  embed?(call: EmbedCall): Promise<Embedded>;
   /** Lets calls in flight end, then closes its connections. */
   close(): Promise<void>;
 };

@@ -38,6 +38,7 @@ export function settingsFromEnvironment(environment: ModelEnvironment): Settings
     providers: [...providers, builtinSettings()],
     routes: {},
     defaultModel: model,
+    embeddings: undefined,
     tools: TOOL_LIMITS,
     toolSecrets: {},
   };

@@ -28,6 +28,21 @@ describe("parseSettings", () => {
     });
   });
 
+  test("a model of embeddings must be one of a provider of the file", () => {
+    expect(parse("").embeddings).toBeUndefined();
+    const of = (embeddings: string) => `{ providers: { openai: { preset: openai } }, embeddings: ${embeddings} }`;
+    expect(parse(of("{ model: openai:text-embedding-3-small }")).embeddings).toEqual({
+      model: "openai:text-embedding-3-small",
+      dimensions: undefined,
+    });
+    expect(parse(of("{ model: openai:text-embedding-3-large, dimensions: 256 }")).embeddings?.dimensions).toBe(256);
+    for (const model of ["groq:m", "builtin:extractive", "route:main"])
+      expect(problemsOf(of(`{ model: "${model}" }`))).toEqual([
+        `embeddings.model ${model} is no model of a configured provider`,
+      ]);
+    expect(problemsOf(of("{ dimensions: 256 }"))).toEqual(["embeddings must have required property 'model'"]);
+  });
+
   test("a preset brings the base URL, the key's variable and what the endpoint puts up with", () => {
     const [openai, groq, local] = parse(`
       providers:

@@ -34,6 +34,7 @@ type File = {
   default_model?: string;
   providers?: Record<string, FileProvider>;
   routes?: Record<string, string[]>;
+  embeddings?: { model: string; dimensions?: number };
   tools?: Record<string, number>;
   tool_secrets?: Record<string, FileSecret>;
 };
@@ -58,6 +59,7 @@ export function parseSettings(text: string, options: ParseOptions): Settings {
     ],
     routes: file.routes ?? {},
     defaultModel: file.default_model ?? options.defaultModel ?? BUILTIN_MODEL,
+    embeddings: file.embeddings && { dimensions: undefined, ...file.embeddings },
     tools: overlay(TOOL_LIMITS, file.tools),
     toolSecrets: Object.fromEntries(
       Object.entries(file.tool_secrets ?? {}).map(([name, each]) => [name, readSecret(name, each, options, problems)]),
@@ -149,6 +151,10 @@ export function unknownModels(settings: Settings): string[] {
   );
   if (unknown(settings.defaultModel)) {
     problems.push(`the default model ${settings.defaultModel} is not one of a configured provider or route`);
+  }
+  const { embeddings } = settings;
+  if (embeddings && !providers.some((name) => name !== BUILTIN_PROVIDER && embeddings.model.startsWith(`${name}:`))) {
+    problems.push(`embeddings.model ${embeddings.model} is no model of a configured provider`);
   }
   return problems;
 }

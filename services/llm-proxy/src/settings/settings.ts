@@ -53,12 +53,22 @@ export type ToolSecret = {
   workspaces: readonly string[];
 };
 
+/** The model that makes embeddings. */
+export type EmbeddingSettings = {
+  /** `<provider>:<model_name>` */
+  model: string;
+  /** The length to ask for; the model's own when undefined. */
+  dimensions: number | undefined;
+};
+
 export type Settings = {
   providers: readonly ProviderSettings[];
   /** Models in the order in which they are tried, by the route's name. */
   routes: Readonly<Record<string, readonly string[]>>;
   /** A model, or `route:<name>`. */
   defaultModel: string;
+  /** Undefined where none is configured. */
+  embeddings: EmbeddingSettings | undefined;
   tools: ToolLimits;
   toolSecrets: Readonly<Record<string, ToolSecret>>;
 };

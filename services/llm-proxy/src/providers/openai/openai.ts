@@ -6,6 +6,7 @@ import { WellFormedText } from "../../domain/well-formed.ts";
 import type { OpenAiSettings } from "../../settings/settings.ts";
 import type { Provider, ProviderCall } from "../provider.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
+import { embed } from "./embeddings.ts";
 import { toFailure } from "./failure.ts";
 import { relayFetch, StreamedResponse } from "./relay-fetch.ts";
 import { renderConversation } from "./render-conversation.ts";
@@ -36,6 +37,7 @@ export function openAiProvider(settings: OpenAiSettings): Provider {
   return {
     knows: () => true,
     stream: (call) => stream(client, settings, call),
+    embed: (call) => embed(client, call),
     close: () => agent.close(),
   };
 }

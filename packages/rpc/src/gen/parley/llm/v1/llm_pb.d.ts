@@ -61,6 +61,94 @@ export declare type GenerateRequest = Message<"parley.llm.v1.GenerateRequest"> &
 export declare const GenerateRequestSchema: GenMessage<GenerateRequest>;
 
 /**
+ * EmbedRequest is a batch of texts.
+ *
+ * @generated from message parley.llm.v1.EmbedRequest
+ */
+export declare type EmbedRequest = Message<"parley.llm.v1.EmbedRequest"> & {
+  /**
+   * The workspace they belong to; calls that wait are served workspace by workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * At most 64 texts of 1 to 8,000 characters. Without any, only the model is told.
+   *
+   * @generated from field: repeated string texts = 2;
+   */
+  texts: string[];
+};
+
+/**
+ * Describes the message parley.llm.v1.EmbedRequest.
+ * Use `create(EmbedRequestSchema)` to create a new message.
+ */
+export declare const EmbedRequestSchema: GenMessage<EmbedRequest>;
+
+/**
+ * EmbedResponse holds the vectors.
+ *
+ * @generated from message parley.llm.v1.EmbedResponse
+ */
+export declare type EmbedResponse = Message<"parley.llm.v1.EmbedResponse"> & {
+  /**
+   * What made them: "<provider>:<model_name>", and "@<dimensions>" where a length was asked for. Only vectors of one and the same can be compared.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * One a text, in their order.
+   *
+   * @generated from field: repeated parley.llm.v1.Embedding embeddings = 2;
+   */
+  embeddings: Embedding[];
+
+  /**
+   * How many numbers each holds.
+   *
+   * @generated from field: int32 dimensions = 3;
+   */
+  dimensions: number;
+
+  /**
+   * Tokens the provider counted; 0 where it tells none.
+   *
+   * @generated from field: int32 tokens = 4;
+   */
+  tokens: number;
+};
+
+/**
+ * Describes the message parley.llm.v1.EmbedResponse.
+ * Use `create(EmbedResponseSchema)` to create a new message.
+ */
+export declare const EmbedResponseSchema: GenMessage<EmbedResponse>;
+
+/**
+ * Embedding is a vector.
+ *
+ * @generated from message parley.llm.v1.Embedding
+ */
+export declare type Embedding = Message<"parley.llm.v1.Embedding"> & {
+  /**
+   * Its numbers.
+   *
+   * @generated from field: repeated float values = 1;
+   */
+  values: number[];
+};
+
+/**
+ * Describes the message parley.llm.v1.Embedding.
+ * Use `create(EmbeddingSchema)` to create a new message.
+ */
+export declare const EmbeddingSchema: GenMessage<Embedding>;
+
+/**
  * Prompt is what the model is to answer.
  *
  * @generated from message parley.llm.v1.Prompt
@@ -691,6 +779,18 @@ export declare const GenerateStatusSchema: GenEnum<GenerateStatus>;
  * @generated from service parley.llm.v1.LlmService
  */
 export declare const LlmService: GenService<{
+  /**
+   * Embed turns texts into vectors whose nearness is that of the texts' meanings. FAILED_PRECONDITION (embeddings_not_configured) where no
+   * model for it is configured, ABORTED (provider_auth, provider_rate_limited, provider_timeout, provider_error) where it failed. Cancelling the call aborts
+   * the provider's.
+   *
+   * @generated from rpc parley.llm.v1.LlmService.Embed
+   */
+  embed: {
+    methodKind: "unary";
+    input: typeof EmbedRequestSchema;
+    output: typeof EmbedResponseSchema;
+  },
   /**
    * Generate streams one reply: deltas in order, then exactly one end. A stream that closes without an end has failed.
    * Cancelling the call aborts the provider's.

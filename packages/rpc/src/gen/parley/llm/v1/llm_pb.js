@@ -10,7 +10,7 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/
  * Describes the file parley/llm/v1/llm.proto.
  */
 export const file_parley_llm_v1_llm = /*@__PURE__*/
-  fileDesc("ChdwYXJsZXkvbGxtL3YxL2xsbS5wcm90bxINcGFybGV5LmxsbS52MSJmCg9HZW5lcmF0ZVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg8KB3R1cm5faWQYAiABKAkSDQoFbW9kZWwYAyABKAkSDgoGcHJvbXB0GAQgASgMEg0KBW1vbnRoGAUgASgJIvQBCgZQcm9tcHQSDgoGc3lzdGVtGAEgASgJEigKCHBhc3NhZ2VzGAIgAygLMhYucGFybGV5LmxsbS52MS5QYXNzYWdlEi4KCG1lc3NhZ2VzGAMgAygLMhwucGFybGV5LmxsbS52MS5Qcm9tcHRNZXNzYWdlEiIKBXRvb2xzGAQgAygLMhMucGFybGV5LmxsbS52MS5Ub29sEjMKDnJlcGx5X3BhdHRlcm5zGAUgAygLMhsucGFybGV5LmxsbS52MS5SZXBseVBhdHRlcm4SJwoFdGVybXMYBiADKAsyGC5wYXJsZXkubGxtLnYxLlF1ZXJ5VGVybSIpCglRdWVyeVRlcm0SDAoEd29yZBgBIAEoCRIOCgZ3ZWlnaHQYAiABKAIifgoEVG9vbBIMCgRuYW1lGAEgASgJEg4KBnNlY3JldBgCIAEoCRInCgRodHRwGAMgASgLMhcucGFybGV5LmxsbS52MS5IdHRwVG9vbEgAEicKA21jcBgEIAEoCzIYLnBhcmxleS5sbG0udjEuTWNwU2VydmVySABCBgoEa2luZCJQCghIdHRwVG9vbBITCgtkZXNjcmlwdGlvbhgBIAEoCRIOCgZtZXRob2QYAiABKAkSCwoDdXJsGAMgASgJEhIKCnBhcmFtZXRlcnMYBCABKAkiJgoJTWNwU2VydmVyEgsKA3VybBgBIAEoCRIMCgRvbmx5GAIgAygJIk0KDFJlcGx5UGF0dGVybhIPCgdwYXR0ZXJuGAEgASgJEiwKB3ZlcmRpY3QYAiABKAsyGy5wYXJsZXkubGxtLnYxLlJlcGx5QmxvY2tlZCIwCgxSZXBseUJsb2NrZWQSDgoGcmVhc29uGAEgASgJEhAKCGZhbGxiYWNrGAIgASgJIkQKB1Bhc3NhZ2USCgoCaWQYASABKAMSDgoGc291cmNlGAIgASgJEg8KB2hlYWRpbmcYAyABKAkSDAoEdGV4dBgEIAEoCSJDCg1Qcm9tcHRNZXNzYWdlEiEKBHJvbGUYASABKA4yEy5wYXJsZXkubGxtLnYxLlJvbGUSDwoHY29udGVudBgCIAEoCSLIAQoQR2VuZXJhdGVSZXNwb25zZRItCgVkZWx0YRgBIAEoCzIcLnBhcmxleS5sbG0udjEuR2VuZXJhdGVEZWx0YUgAEikKA2VuZBgCIAEoCzIaLnBhcmxleS5sbG0udjEuR2VuZXJhdGVFbmRIABIsCgl0b29sX2NhbGwYAyABKAsyFy5wYXJsZXkubGxtLnYxLlRvb2xDYWxsSAASIwoFd2FpdHMYCSABKAsyFC5wYXJsZXkubGxtLnYxLldhaXRzQgcKBWV2ZW50IkIKBVdhaXRzEhoKEnF1ZXVlX21pY3Jvc2Vjb25kcxgBIAEoAxIdChVwcm92aWRlcl9taWNyb3NlY29uZHMYAiABKAMiHQoNR2VuZXJhdGVEZWx0YRIMCgR0ZXh0GAEgASgJIk8KCFRvb2xDYWxsEgwKBG5hbWUYASABKAkSEQoJYXJndW1lbnRzGAIgASgJEg4KBnN0YXR1cxgDIAEoCRISCgpsYXRlbmN5X21zGAQgASgFIswBCgtHZW5lcmF0ZUVuZBItCgZzdGF0dXMYASABKA4yHS5wYXJsZXkubGxtLnYxLkdlbmVyYXRlU3RhdHVzEg0KBW1vZGVsGAIgASgJEhEKCXRva2Vuc19pbhgDIAEoBRISCgp0b2tlbnNfb3V0GAQgASgFEhgKEHRva2Vuc19lc3RpbWF0ZWQYBSABKAgSEAoIYXR0ZW1wdHMYBiABKAUSLAoHYmxvY2tlZBgHIAEoCzIbLnBhcmxleS5sbG0udjEuUmVwbHlCbG9ja2VkKj8KBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg0KCVJPTEVfVVNFUhABEhIKDlJPTEVfQVNTSVNUQU5UEAIqpwIKDkdlbmVyYXRlU3RhdHVzEh8KG0dFTkVSQVRFX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGEdFTkVSQVRFX1NUQVRVU19DT01QTEVURRABEiEKHUdFTkVSQVRFX1NUQVRVU19QUk9WSURFUl9BVVRIEAISKQolR0VORVJBVEVfU1RBVFVTX1BST1ZJREVSX1JBVEVfTElNSVRFRBADEiQKIEdFTkVSQVRFX1NUQVRVU19QUk9WSURFUl9USU1FT1VUEAQSIgoeR0VORVJBVEVfU1RBVFVTX1BST1ZJREVSX0VSUk9SEAUSIQodR0VORVJBVEVfU1RBVFVTX01PREVMX1VOS05PV04QBhIbChdHRU5FUkFURV9TVEFUVVNfQkxPQ0tFRBAHMlsKCkxsbVNlcnZpY2USTQoIR2VuZXJhdGUSHi5wYXJsZXkubGxtLnYxLkdlbmVyYXRlUmVxdWVzdBofLnBhcmxleS5sbG0udjEuR2VuZXJhdGVSZXNwb25zZTABYgZwcm90bzM");
+  fileDesc("ChdwYXJsZXkvbGxtL3YxL2xsbS5wcm90bxINcGFybGV5LmxsbS52MSJmCg9HZW5lcmF0ZVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg8KB3R1cm5faWQYAiABKAkSDQoFbW9kZWwYAyABKAkSDgoGcHJvbXB0GAQgASgMEg0KBW1vbnRoGAUgASgJIjMKDEVtYmVkUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDQoFdGV4dHMYAiADKAkicAoNRW1iZWRSZXNwb25zZRINCgVtb2RlbBgBIAEoCRIsCgplbWJlZGRpbmdzGAIgAygLMhgucGFybGV5LmxsbS52MS5FbWJlZGRpbmcSEgoKZGltZW5zaW9ucxgDIAEoBRIOCgZ0b2tlbnMYBCABKAUiGwoJRW1iZWRkaW5nEg4KBnZhbHVlcxgBIAMoAiL0AQoGUHJvbXB0Eg4KBnN5c3RlbRgBIAEoCRIoCghwYXNzYWdlcxgCIAMoCzIWLnBhcmxleS5sbG0udjEuUGFzc2FnZRIuCghtZXNzYWdlcxgDIAMoCzIcLnBhcmxleS5sbG0udjEuUHJvbXB0TWVzc2FnZRIiCgV0b29scxgEIAMoCzITLnBhcmxleS5sbG0udjEuVG9vbBIzCg5yZXBseV9wYXR0ZXJucxgFIAMoCzIbLnBhcmxleS5sbG0udjEuUmVwbHlQYXR0ZXJuEicKBXRlcm1zGAYgAygLMhgucGFybGV5LmxsbS52MS5RdWVyeVRlcm0iKQoJUXVlcnlUZXJtEgwKBHdvcmQYASABKAkSDgoGd2VpZ2h0GAIgASgCIn4KBFRvb2wSDAoEbmFtZRgBIAEoCRIOCgZzZWNyZXQYAiABKAkSJwoEaHR0cBgDIAEoCzIXLnBhcmxleS5sbG0udjEuSHR0cFRvb2xIABInCgNtY3AYBCABKAsyGC5wYXJsZXkubGxtLnYxLk1jcFNlcnZlckgAQgYKBGtpbmQiUAoISHR0cFRvb2wSEwoLZGVzY3JpcHRpb24YASABKAkSDgoGbWV0aG9kGAIgASgJEgsKA3VybBgDIAEoCRISCgpwYXJhbWV0ZXJzGAQgASgJIiYKCU1jcFNlcnZlchILCgN1cmwYASABKAkSDAoEb25seRgCIAMoCSJNCgxSZXBseVBhdHRlcm4SDwoHcGF0dGVybhgBIAEoCRIsCgd2ZXJkaWN0GAIgASgLMhsucGFybGV5LmxsbS52MS5SZXBseUJsb2NrZWQiMAoMUmVwbHlCbG9ja2VkEg4KBnJlYXNvbhgBIAEoCRIQCghmYWxsYmFjaxgCIAEoCSJECgdQYXNzYWdlEgoKAmlkGAEgASgDEg4KBnNvdXJjZRgCIAEoCRIPCgdoZWFkaW5nGAMgASgJEgwKBHRleHQYBCABKAkiQwoNUHJvbXB0TWVzc2FnZRIhCgRyb2xlGAEgASgOMhMucGFybGV5LmxsbS52MS5Sb2xlEg8KB2NvbnRlbnQYAiABKAkiyAEKEEdlbmVyYXRlUmVzcG9uc2USLQoFZGVsdGEYASABKAsyHC5wYXJsZXkubGxtLnYxLkdlbmVyYXRlRGVsdGFIABIpCgNlbmQYAiABKAsyGi5wYXJsZXkubGxtLnYxLkdlbmVyYXRlRW5kSAASLAoJdG9vbF9jYWxsGAMgASgLMhcucGFybGV5LmxsbS52MS5Ub29sQ2FsbEgAEiMKBXdhaXRzGAkgASgLMhQucGFybGV5LmxsbS52MS5XYWl0c0IHCgVldmVudCJCCgVXYWl0cxIaChJxdWV1ZV9taWNyb3NlY29uZHMYASABKAMSHQoVcHJvdmlkZXJfbWljcm9zZWNvbmRzGAIgASgDIh0KDUdlbmVyYXRlRGVsdGESDAoEdGV4dBgBIAEoCSJPCghUb29sQ2FsbBIMCgRuYW1lGAEgASgJEhEKCWFyZ3VtZW50cxgCIAEoCRIOCgZzdGF0dXMYAyABKAkSEgoKbGF0ZW5jeV9tcxgEIAEoBSLMAQoLR2VuZXJhdGVFbmQSLQoGc3RhdHVzGAEgASgOMh0ucGFybGV5LmxsbS52MS5HZW5lcmF0ZVN0YXR1cxINCgVtb2RlbBgCIAEoCRIRCgl0b2tlbnNfaW4YAyABKAUSEgoKdG9rZW5zX291dBgEIAEoBRIYChB0b2tlbnNfZXN0aW1hdGVkGAUgASgIEhAKCGF0dGVtcHRzGAYgASgFEiwKB2Jsb2NrZWQYByABKAsyGy5wYXJsZXkubGxtLnYxLlJlcGx5QmxvY2tlZCo/CgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABINCglST0xFX1VTRVIQARISCg5ST0xFX0FTU0lTVEFOVBACKqcCCg5HZW5lcmF0ZVN0YXR1cxIfChtHRU5FUkFURV9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhHRU5FUkFURV9TVEFUVVNfQ09NUExFVEUQARIhCh1HRU5FUkFURV9TVEFUVVNfUFJPVklERVJfQVVUSBACEikKJUdFTkVSQVRFX1NUQVRVU19QUk9WSURFUl9SQVRFX0xJTUlURUQQAxIkCiBHRU5FUkFURV9TVEFUVVNfUFJPVklERVJfVElNRU9VVBAEEiIKHkdFTkVSQVRFX1NUQVRVU19QUk9WSURFUl9FUlJPUhAFEiEKHUdFTkVSQVRFX1NUQVRVU19NT0RFTF9VTktOT1dOEAYSGwoXR0VORVJBVEVfU1RBVFVTX0JMT0NLRUQQBzKfAQoKTGxtU2VydmljZRJCCgVFbWJlZBIbLnBhcmxleS5sbG0udjEuRW1iZWRSZXF1ZXN0GhwucGFybGV5LmxsbS52MS5FbWJlZFJlc3BvbnNlEk0KCEdlbmVyYXRlEh4ucGFybGV5LmxsbS52MS5HZW5lcmF0ZVJlcXVlc3QaHy5wYXJsZXkubGxtLnYxLkdlbmVyYXRlUmVzcG9uc2UwAWIGcHJvdG8z");
 
 /**
  * Describes the message parley.llm.v1.GenerateRequest.
@@ -20,102 +20,123 @@ export const GenerateRequestSchema = /*@__PURE__*/
   messageDesc(file_parley_llm_v1_llm, 0);
 
 /**
+ * Describes the message parley.llm.v1.EmbedRequest.
+ * Use `create(EmbedRequestSchema)` to create a new message.
+ */
+export const EmbedRequestSchema = /*@__PURE__*/
+  messageDesc(file_parley_llm_v1_llm, 1);
+
+/**
+ * Describes the message parley.llm.v1.EmbedResponse.
+ * Use `create(EmbedResponseSchema)` to create a new message.
+ */
+export const EmbedResponseSchema = /*@__PURE__*/
+  messageDesc(file_parley_llm_v1_llm, 2);
+
+/**
+ * Describes the message parley.llm.v1.Embedding.
+ * Use `create(EmbeddingSchema)` to create a new message.
+ */
+export const EmbeddingSchema = /*@__PURE__*/
+  messageDesc(file_parley_llm_v1_llm, 3);
+
+/**
  * Describes the message parley.llm.v1.Prompt.
  * Use `create(PromptSchema)` to create a new message.
  */
 export const PromptSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 1);
+  messageDesc(file_parley_llm_v1_llm, 4);
 
 /**
  * Describes the message parley.llm.v1.QueryTerm.
  * Use `create(QueryTermSchema)` to create a new message.
  */
 export const QueryTermSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 2);
+  messageDesc(file_parley_llm_v1_llm, 5);
 
 /**
  * Describes the message parley.llm.v1.Tool.
  * Use `create(ToolSchema)` to create a new message.
  */
 export const ToolSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 3);
+  messageDesc(file_parley_llm_v1_llm, 6);
 
 /**
  * Describes the message parley.llm.v1.HttpTool.
  * Use `create(HttpToolSchema)` to create a new message.
  */
 export const HttpToolSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 4);
+  messageDesc(file_parley_llm_v1_llm, 7);
 
 /**
  * Describes the message parley.llm.v1.McpServer.
  * Use `create(McpServerSchema)` to create a new message.
  */
 export const McpServerSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 5);
+  messageDesc(file_parley_llm_v1_llm, 8);
 
 /**
  * Describes the message parley.llm.v1.ReplyPattern.
  * Use `create(ReplyPatternSchema)` to create a new message.
  */
 export const ReplyPatternSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 6);
+  messageDesc(file_parley_llm_v1_llm, 9);
 
 /**
  * Describes the message parley.llm.v1.ReplyBlocked.
  * Use `create(ReplyBlockedSchema)` to create a new message.
  */
 export const ReplyBlockedSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 7);
+  messageDesc(file_parley_llm_v1_llm, 10);
 
 /**
  * Describes the message parley.llm.v1.Passage.
  * Use `create(PassageSchema)` to create a new message.
  */
 export const PassageSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 8);
+  messageDesc(file_parley_llm_v1_llm, 11);
 
 /**
  * Describes the message parley.llm.v1.PromptMessage.
  * Use `create(PromptMessageSchema)` to create a new message.
  */
 export const PromptMessageSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 9);
+  messageDesc(file_parley_llm_v1_llm, 12);
 
 /**
  * Describes the message parley.llm.v1.GenerateResponse.
  * Use `create(GenerateResponseSchema)` to create a new message.
  */
 export const GenerateResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 10);
+  messageDesc(file_parley_llm_v1_llm, 13);
 
 /**
  * Describes the message parley.llm.v1.Waits.
  * Use `create(WaitsSchema)` to create a new message.
  */
 export const WaitsSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 11);
+  messageDesc(file_parley_llm_v1_llm, 14);
 
 /**
  * Describes the message parley.llm.v1.GenerateDelta.
  * Use `create(GenerateDeltaSchema)` to create a new message.
  */
 export const GenerateDeltaSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 12);
+  messageDesc(file_parley_llm_v1_llm, 15);
 
 /**
  * Describes the message parley.llm.v1.ToolCall.
  * Use `create(ToolCallSchema)` to create a new message.
  */
 export const ToolCallSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 13);
+  messageDesc(file_parley_llm_v1_llm, 16);
 
 /**
  * Describes the message parley.llm.v1.GenerateEnd.
  * Use `create(GenerateEndSchema)` to create a new message.
  */
 export const GenerateEndSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_llm, 14);
+  messageDesc(file_parley_llm_v1_llm, 17);
 
 /**
  * Describes the enum parley.llm.v1.Role.

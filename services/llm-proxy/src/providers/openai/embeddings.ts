@@ -1,0 +1,65 @@
+import type { OpenAI } from "openai";
+import { ProviderFailure } from "../../domain/failure.ts";
+import type { EmbedCall, Embedded } from "../provider.ts";
+import { toFailure } from "./failure.ts";
+import { StreamedResponse } from "./relay-fetch.ts";
+
+/** Far more than 64 vectors of any model take as JSON. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Asks OpenAI's endpoint for embeddings, or another's that speaks like it. */
+export async function embed(client: OpenAI, { model, dimensions, texts, signal }: EmbedCall): Promise<Embedded> {
+  try {
+    // Floats, and not base64: not every server that speaks OpenAI's language knows that.
+    const body = { model, input: texts, encoding_format: "float", ...(dimensions !== undefined && { dimensions }) };
+    const response = await client.post("/embeddings", { body, signal }).asResponse();
+    if (!(response instanceof StreamedResponse)) throw new TypeError("the response did not come through relayFetch");
+    return readEmbeddings(await readAll(response.stream), texts.length);
+  } catch (error) {
+    throw toFailure(error, Date.now());
+  }
+}
+
+async function readAll(stream: StreamedResponse["stream"]): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  // Leaving the loop early closes the connection.
+  for await (const part of stream as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > MAX_BYTES) throw new ProviderFailure("provider_error", "too_large");
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
+}
+
+/** Reads an answer's vectors, `count` of one length, in the order of their texts. Throws ProviderFailure for anything else. */
+export function readEmbeddings(text: string, count: number): Embedded {
+  const { data, usage } = asObject(parse(text));
+  const items = (Array.isArray(data) ? data : []).map(asObject);
+  const vectors = items
+    .map(({ index, embedding }, place) => ({ place: typeof index === "number" ? index : place, embedding }))
+    .sort((one, other) => one.place - other.place)
+    .map(({ place, embedding }, expected) => (place === expected && isVector(embedding) ? embedding : []));
+  const [first = []] = vectors;
+  if (vectors.length !== count || first.length === 0 || vectors.some(({ length }) => length !== first.length))
+    throw new ProviderFailure("provider_error", "malformed", { fault: true });
+  const { prompt_tokens: tokens } = asObject(usage);
+  return { vectors, tokens: Number.isSafeInteger(tokens) && Number(tokens) > 0 ? Number(tokens) : 0 };
+}
+
+/** Whether it is a direction: numbers, not all of them 0. */
+function isVector(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((each) => Number.isFinite(each)) && value.some((each) => each !== 0);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function asObject(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}

@@ -10,7 +10,13 @@ import {
   rpcServerHistogram,
 } from "@parley/service-kit";
 import { booksWatch } from "../../../services/conversation/src/books-watch.ts";
-import { closedTurns, outboxGauges, settleLag } from "../../../services/conversation/src/metrics.ts";
+import {
+  closedTurns,
+  embeddingGauge,
+  meaningSearches,
+  outboxGauges,
+  settleLag,
+} from "../../../services/conversation/src/metrics.ts";
 import { createMetrics as edgeMetrics } from "../../../services/edge/src/metrics.ts";
 import { createMetrics as llmMetrics } from "../../../services/llm-proxy/src/metrics.ts";
 import { holdGauges } from "../../../services/quota/src/metrics.ts";
@@ -28,6 +34,8 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     closedTurns(registry);
     settleLag(registry);
     outboxGauges(registry, database, log);
+    embeddingGauge(registry, unasked, log);
+    meaningSearches(registry);
     booksWatch(database, unasked, registry, log);
     rpcServerHistogram(registry);
     rpcClientFailures(registry);

@@ -7,6 +7,7 @@ import * as tools from "./0005_tools.ts";
 import * as noStatistics from "./0006_no_statistics_of_content.ts";
 import * as turnsByMessage from "./0007_turns_by_message.ts";
 import * as retrieval from "./0008_retrieval.ts";
+import * as embeddings from "./0009_embeddings.ts";
 
 /** Every migration of the conversation schema, oldest first. */
 export const migrations: readonly Migration[] = [
@@ -18,4 +19,5 @@ export const migrations: readonly Migration[] = [
   noStatistics,
   turnsByMessage,
   retrieval,
+  embeddings,
 ];

@@ -2,6 +2,7 @@ import { migrate, rollback, sqlState } from "@parley/service-kit";
 import { createDatabase } from "@parley/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { renewEdge } from "../src/store/edges.ts";
+import { claimSource, readUnembedded, storeEmbeddings } from "../src/store/embeddings.ts";
 import { insertKey } from "../src/store/keys.ts";
 import { insertPattern } from "../src/store/moderation.ts";
 import { putTool } from "../src/store/tools.ts";
@@ -29,9 +30,19 @@ async function fill() {
   );
   await putTool(db.database, { workspaceId, botId }, { name: "t", definition: {} }, 1);
   await teach(db.database, bot, "n", "words");
+  await embed("m");
   const turn = newTurn(bot);
   await renewEdge(db.database, turn.edgeId, 30);
   await runTurn(db.database, turn);
+}
+
+/** Gives the chunks of a source made-up vectors, which needs no pgvector. */
+async function embed(model: string) {
+  const source = await claimSource(db.database, model);
+  if (source === undefined) throw new Error("there is no source");
+  const chunks = await readUnembedded(db.database, source, model, 10);
+  const vectors = chunks.map(({ id }) => ({ id, vector: [0.5, -0.5] }));
+  expect(await storeEmbeddings(db.database, source, model, vectors)).toBe(true);
 }
 
 async function rowCounts() {
@@ -48,7 +59,7 @@ async function rowCounts() {
 test("every migration can be taken back with rows in its tables, one by one, and applied again", async () => {
   await fill();
   const before = await rowCounts();
-  expect(Object.keys(before)).toHaveLength(12);
+  expect(Object.keys(before)).toHaveLength(13);
   expect(Object.values(before)).not.toContain(0);
   const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
   for (const migration of migrations.toReversed()) expect(await rollback(target, 1)).toEqual([migration.name]);

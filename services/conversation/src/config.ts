@@ -21,6 +21,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     ),
     databasePool: environment.integer("DATABASE_POOL", 10, { min: 2, max: 200 }),
     quotaTarget: environment.text("QUOTA_TARGET", "localhost:8084"),
+    llmTarget: environment.text("LLM_TARGET", "localhost:8086"),
     keyPrefix,
     internalToken: environment.required("INTERNAL_TOKEN", "the token that the services show each other"),
     adminToken: environment.required("ADMIN_TOKEN", "the token of the admin services"),

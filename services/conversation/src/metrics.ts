@@ -1,5 +1,6 @@
 import { Counter, type Database, Histogram, type Logger, measuredGauges, type Registry } from "@parley/service-kit";
 import { OUTCOMES } from "./domain/outcome.ts";
+import { MEANING_RESULTS } from "./knowledge/meanings.ts";
 import { measureOutbox } from "./store/outbox.ts";
 
 /** Seconds from a turn's end to its settlement; beyond 60 s the promise of the books is broken. */
@@ -41,4 +42,30 @@ export function closedTurns(registry: Registry): TurnCounter {
   // A series that begins with its first turn would hide that one from rate().
   for (const outcome of OUTCOMES) counter.inc({ outcome }, 0);
   return counter;
+}
+
+/** Searches by meaning, by how they went. */
+export function meaningSearches(registry: Registry): Counter<"result"> {
+  const counter = new Counter({
+    name: "parley_knowledge_meaning_searches_total",
+    help: "Searches of knowledge by meaning: ok, or timeout, failed, off or paused, when the words alone were searched.",
+    labelNames: ["result"],
+    registers: [registry],
+  });
+  for (const result of MEANING_RESULTS) counter.inc({ result }, 0);
+  return counter;
+}
+
+export function embeddingGauge(registry: Registry, countLeft: () => Promise<number>, log: Logger): void {
+  measuredGauges(
+    registry,
+    {
+      left: {
+        name: "parley_knowledge_unembedded_chunks",
+        help: "Chunks of knowledge that cannot be found by meaning yet; 0 where none are to be.",
+      },
+    },
+    async () => ({ left: await countLeft() }),
+    log,
+  );
 }

@@ -12,6 +12,7 @@ import {
   ToolAdminService,
   TurnAdminService,
 } from "@parley/rpc/conversation";
+import { LlmService } from "@parley/rpc/llm";
 import { QuotaService } from "@parley/rpc/quota";
 import {
   connectPeer,
@@ -41,8 +42,10 @@ import { booksWatch } from "./books-watch.ts";
 import { cachedBotConfigs } from "./bot-configs.ts";
 import type { Config } from "./config.ts";
 import { makePublicKey } from "./domain/public-key.ts";
+import { EmbeddingWorker } from "./knowledge/embedding-worker.ts";
+import { Meanings } from "./knowledge/meanings.ts";
 import { documentReader } from "./knowledge/read-document.ts";
-import { closedTurns } from "./metrics.ts";
+import { closedTurns, embeddingGauge, meaningSearches } from "./metrics.ts";
 import { eraseExpired } from "./retention.ts";
 import { handleCloseTurn } from "./rpc/close-turn.ts";
 import { handleExportSession } from "./rpc/export-session.ts";
@@ -57,6 +60,7 @@ import { Sweeper } from "./sweeper.ts";
 const SETTLER_STOP_MS = 10_000;
 const AUDIT_EVERY_MS = 5 * 60_000;
 const RETENTION_EVERY_MS = 60 * 60_000;
+const EMBED_EVERY_MS = 5_000;
 
 /** Starts the conversation service: its data plane on the gRPC port, its admin services on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
@@ -73,16 +77,14 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const database = open("main", "parley-conversation", config.databasePool - exportConnections);
   const exportDatabase = open("export", "parley-conversation-export", exportConnections);
 
-  const quota = connectPeer(
-    QuotaService,
-    {
-      target: config.quotaTarget,
-      internalToken: config.internalToken,
-      tlsDir: config.grpcTlsDir,
-      failures: rpcClientFailures(registry),
-    },
-    lifecycle,
-  );
+  const { internalToken, grpcTlsDir: tlsDir } = config;
+  const failures = rpcClientFailures(registry);
+  const quota = connectPeer(QuotaService, { target: config.quotaTarget, internalToken, tlsDir, failures }, lifecycle);
+  const llm = connectPeer(LlmService, { target: config.llmTarget, internalToken, tlsDir, failures }, lifecycle);
+  const embeddings = new EmbeddingWorker(database, llm, log);
+  embeddingGauge(registry, () => embeddings.countLeft(), log);
+  const now = () => performance.now();
+  const meanings = new Meanings({ database, llm, searches: meaningSearches(registry), log, now });
   const botConfigs = cachedBotConfigs(database);
   const counter = closedTurns(registry);
   const settler = new Settler(database, quota, registry, log);
@@ -109,7 +111,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     router.service(ToolAdminService, toolAdmin(database));
     router.service(
       KnowledgeAdminService,
-      knowledgeAdmin({ database, readDocument: documentReader(), egress: config.egress }),
+      knowledgeAdmin({ database, readDocument: documentReader(), egress: config.egress, embeddings }),
     );
     router.service(SessionAdminService, sessionAdmin({ database, exportDatabase, onClosed }));
     router.service(TurnAdminService, turnAdmin(database));
@@ -132,7 +134,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       resolveKey: (request) => handleResolveKey(database, keyPrefix, request),
       resolveBot: (request) => handleResolveBot(database, request),
       renewEdge: (request) => handleRenewEdge(database, config.leaseSeconds, request),
-      openTurn: (request) => handleOpenTurn(database, botConfigs, request),
+      openTurn: (request) => handleOpenTurn({ database, botConfigs, meanings }, request),
       closeTurn: (request) => handleCloseTurn({ database, counter, onClosed }, request),
       rateMessage: (request) => handleRateMessage(database, request),
       exportSession: (request, { signal }) => handleExportSession(exportDatabase, request, signal),
@@ -149,6 +151,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       everyMs: RETENTION_EVERY_MS,
       run: (signal) => eraseExpired({ database, quota, onClosed, log }, signal),
     },
+    { name: "embed knowledge", everyMs: EMBED_EVERY_MS, run: (signal) => embeddings.run(signal) },
   ];
   for (const task of tasks) runPeriodically(task, log, lifecycle);
 }

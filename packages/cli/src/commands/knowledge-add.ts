@@ -42,7 +42,15 @@ export async function addDocuments({ admin, config, progress }: Context, documen
 /** Titles and rows of a list of documents. */
 export function sourceRows(sources: readonly Source[]): [titles: string[], rows: Cell[][]] {
   return [
-    ["name", "format", "language", "characters", "chunks", "updated"],
-    sources.map((each) => [each.name, each.format, each.language, each.characters, each.chunks, each.updatedAt]),
+    ["name", "format", "language", "characters", "chunks", "embedded", "updated"],
+    sources.map((each) => [
+      each.name,
+      each.format,
+      each.language,
+      each.characters,
+      each.chunks,
+      each.embedded,
+      each.updatedAt,
+    ]),
   ];
 }

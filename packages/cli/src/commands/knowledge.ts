@@ -1,10 +1,13 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
-import { KnowledgeAdminService, SourceSchema } from "@parley/rpc/conversation";
+import { KnowledgeAdminService, type Source, SourceSchema } from "@parley/rpc/conversation";
 import type { Context } from "../context.ts";
 import { messageJson } from "../output/json.ts";
+import { printable } from "../output/printable.ts";
 import { table } from "../output/table.ts";
 import { addDocuments, sourceRows } from "./knowledge-add.ts";
 import { botOption, collect, workspaceOption } from "./options.ts";
+
+const NOTHING = "Nothing yet: parley knowledge add --workspace W --bot S FILE";
 
 export function addKnowledgeCommands(program: CommandUnknownOpts, context: Context): void {
   const { admin, report } = context;
@@ -30,10 +33,11 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
     .action(({ workspace: workspaceId, bot: botSlug }) =>
       report(
         admin(KnowledgeAdminService, async (service) => {
-          const { sources } = await service.listSources({ workspaceId, botSlug });
+          const { sources, embeddings } = await service.listSources({ workspaceId, botSlug });
+          const { state = "unknown", model = "" } = embeddings ?? {};
           return {
             json: sources.map((each) => messageJson(SourceSchema, each)),
-            text: table(...sourceRows(sources), "Nothing yet: parley knowledge add --workspace W --bot S FILE"),
+            text: `${table(...sourceRows(sources), NOTHING)}${sources.length > 0 ? describeEmbeddings(state, model, sources) : ""}`,
           };
         }),
       ),
@@ -53,4 +57,14 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
         }),
       ),
     );
+}
+
+/** How far they can be found by meaning too; nothing where nobody asked for that. */
+function describeEmbeddings(state: string, model: string, sources: readonly Source[]): string {
+  const total = (count: (source: Source) => number) => sources.reduce((sum, each) => sum + count(each), 0);
+  if (state === "on")
+    return `Embedded ${total((each) => each.embedded)} of ${total((each) => each.chunks)} chunks with ${printable(model)}.\n`;
+  if (state === "no_pgvector")
+    return "Found by their words alone: the database has no pgvector. In it, as a superuser: CREATE EXTENSION vector\n";
+  return "";
 }

@@ -6,6 +6,7 @@ import { type Database, type EgressPolicy, invalid, notFound } from "@parley/ser
 import { FORMATS, type Format } from "../domain/knowledge/document.ts";
 import { LANGUAGES, type LanguageName, parseLanguage } from "../domain/knowledge/language.ts";
 import { isLongerThan } from "../domain/text.ts";
+import type { EmbeddingStatus } from "../knowledge/embedding-worker.ts";
 import { type FetchedDocument, fetchDocument } from "../knowledge/fetch-document.ts";
 import type { DocumentReader, RawDocument } from "../knowledge/read-document.ts";
 import { requireBotId } from "../rpc/require-bot.ts";
@@ -17,13 +18,19 @@ const MAX_URL_CHARACTERS = 2_000;
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 const MAX_PDF_BYTES = 16 * 1024 * 1024;
 
-export type KnowledgeDeps = { database: Database; readDocument: DocumentReader; egress: EgressPolicy };
+export type KnowledgeDeps = {
+  database: Database;
+  readDocument: DocumentReader;
+  egress: EgressPolicy;
+  embeddings: { status: EmbeddingStatus };
+};
 
 /** The admin service of what bots know. */
 export function knowledgeAdmin({
   database,
   readDocument,
   egress,
+  embeddings,
 }: KnowledgeDeps): ServiceImpl<typeof KnowledgeAdminService> {
   return {
     async addSource(request) {
@@ -36,13 +43,14 @@ export function knowledgeAdmin({
       if (document.chunks.length === 0) throw invalid("content holds no text");
       const language = given ?? (await detectLanguage(database, document.beginning));
       const { format } = raw;
-      return {
-        source: toMessage(await putSource(database, { workspaceId, botId, name, format, language, url, document })),
-      };
+      const stored = await putSource(database, { workspaceId, botId, name, format, language, url, document });
+      return { source: toMessage(stored, embeddings.status) };
     },
     async listSources(request) {
       const botId = await requireBotId(database, request);
-      return { sources: (await listSources(database, request.workspaceId, botId)).map(toMessage) };
+      const { status } = embeddings;
+      const sources = await listSources(database, request.workspaceId, botId);
+      return { sources: sources.map((source) => toMessage(source, status)), embeddings: status };
     },
     async removeSource(request) {
       const botId = await requireBotId(database, request);
@@ -98,6 +106,12 @@ function requireLanguage(text: string): LanguageName | undefined {
   return language;
 }
 
-function toMessage(source: Source): MessageInitShape<typeof SourceSchema> {
-  return { ...source, id: BigInt(source.id), updatedAt: source.updatedAt.toISOString() };
+function toMessage(source: Source, { model }: EmbeddingStatus): MessageInitShape<typeof SourceSchema> {
+  const { embeddingModel, embedded, ...rest } = source;
+  return {
+    ...rest,
+    id: BigInt(source.id),
+    updatedAt: source.updatedAt.toISOString(),
+    embedded: embeddingModel === model ? embedded : 0,
+  };
 }

@@ -6,21 +6,24 @@ import type { BotConfig, BotConfigs } from "../bot-configs.ts";
 import { KNOWLEDGE_CHARACTERS, withinBudget } from "../domain/budget.ts";
 import { encodePrompt } from "../domain/prompt.ts";
 import { requireTurn } from "../domain/turn-request.ts";
+import { findKnowledge } from "../knowledge/find-knowledge.ts";
+import type { Meanings } from "../knowledge/meanings.ts";
 import { searchKnowledge } from "../knowledge/search.ts";
 import { readPassages } from "../store/knowledge-search.ts";
 import { findTurn, openTurn } from "../store/open-turn.ts";
 import { sessionNotFound } from "./export-session.ts";
 import { botNotFound } from "./require-bot.ts";
 
+export type OpenTurnDeps = { database: Database; botConfigs: BotConfigs; meanings: Meanings };
+
 type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
 
 /**
- * A turn costs one statement here, and a second one when its bot has knowledge to search; a misspelt word costs two more. A repeated one
- * is answered from what was stored the first time.
+ * A turn costs one statement here, and a second one when its bot has knowledge to search; a misspelt word costs two more, and to search by meaning
+ * one, beside a call of llm-proxy. A repeated one is answered from what was stored the first time.
  */
 export async function handleOpenTurn(
-  database: Database,
-  botConfigs: BotConfigs,
+  { database, botConfigs, meanings }: OpenTurnDeps,
   request: OpenTurnRequest,
 ): Promise<Response> {
   requireTurn(request);
@@ -31,7 +34,7 @@ export async function handleOpenTurn(
   const blocked = moderate(message, bot.patterns, bot.fallback);
   const searchedAt = performance.now();
   const knowledge = { workspaceId, botId, ...bot.knowledge };
-  const found = blocked === undefined ? await searchKnowledge(database, knowledge, message) : undefined;
+  const found = blocked === undefined ? await findKnowledge(database, meanings, knowledge, message) : undefined;
   const passages = withinBudget(
     found?.passages ?? [],
     ({ heading, text }) => heading.length + text.length,

@@ -1,23 +1,42 @@
 import { create } from "@bufbuild/protobuf";
-import { CloseTurnRequestSchema, OpenTurnRequestSchema, TurnOutcome } from "@parley/rpc/conversation";
-import { type Database, Registry } from "@parley/service-kit";
+import {
+  CloseTurnRequestSchema,
+  type OpenTurnRequest,
+  OpenTurnRequestSchema,
+  TurnOutcome,
+} from "@parley/rpc/conversation";
+import { createLogger, type Database, Registry } from "@parley/service-kit";
 import { statementsOf } from "@parley/service-kit/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cachedBotConfigs } from "../bot-configs.ts";
-import { closedTurns } from "../metrics.ts";
+import { type BotConfigs, cachedBotConfigs } from "../bot-configs.ts";
+import { Meanings } from "../knowledge/meanings.ts";
+import { closedTurns, meaningSearches } from "../metrics.ts";
 import type { Bot } from "../store/bots.ts";
 import { insertPattern } from "../store/moderation.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { teach } from "../testing/knowledge.ts";
+import { startTestLlm, type TestLlm } from "../testing/llm.ts";
 import { createBot, openRequest } from "../testing/turns.ts";
 import { handleCloseTurn } from "./close-turn.ts";
 import { handleOpenTurn } from "./open-turn.ts";
 
 let db: TestDatabase;
+let llm: TestLlm;
 beforeAll(async () => {
   db = await createTestDatabase();
+  llm = await startTestLlm();
 });
-afterAll(() => db.drop());
+afterAll(async () => {
+  llm.close();
+  await db.drop();
+});
+
+function openTurn(database: Database, botConfigs: BotConfigs, open: OpenTurnRequest) {
+  const searches = meaningSearches(new Registry());
+  const log = createLogger("test", "silent");
+  const meanings = new Meanings({ database, llm: llm.client, searches, log, now: () => performance.now() });
+  return handleOpenTurn({ database, botConfigs, meanings }, open);
+}
 
 const request = (bot: Bot, message = "How long do refunds take?") =>
   create(OpenTurnRequestSchema, openRequest(bot, { message }));
@@ -26,7 +45,7 @@ const request = (bot: Bot, message = "How long do refunds take?") =>
 async function statementsToOpen(bot: Bot, message?: string) {
   const configs = cachedBotConfigs(db.database);
   await configs(bot.workspaceId, bot.id);
-  return statementsOf(db.database, (database) => handleOpenTurn(database, configs, request(bot, message)));
+  return statementsOf(db.database, (database) => openTurn(database, configs, request(bot, message)));
 }
 
 test("opening a turn costs one statement, and a second one to search what its bot knows", async () => {
@@ -59,7 +78,7 @@ test("a bot's configuration is read once for all that ask at once, and not again
 test("closing a turn costs one statement, and a second one when it was closed before", async () => {
   const bot = await createBot(db.database);
   const open = request(bot);
-  await handleOpenTurn(db.database, cachedBotConfigs(db.database), open);
+  await openTurn(db.database, cachedBotConfigs(db.database), open);
   const { workspaceId, turnId } = open;
   const close = create(CloseTurnRequestSchema, { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11" });
   const counter = closedTurns(new Registry());

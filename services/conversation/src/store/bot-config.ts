@@ -7,8 +7,8 @@ export type StoredBotConfig = {
   model: string;
   systemPrompt: string;
   fallback: string;
-  /** How much it knows, and in which languages. */
-  knowledge: { chunks: number; languages: string[] };
+  /** How much it knows, in which languages, and whether any of it can be found by meaning. */
+  knowledge: { chunks: number; languages: string[]; isEmbedded: boolean };
   /** In the order they are tried. */
   patterns: NewPattern[];
   /** By name. */
@@ -18,7 +18,8 @@ export type StoredBotConfig = {
 const READ_BOT_CONFIG = `
   SELECT b.model, b.system_prompt AS "systemPrompt", b.fallback,
          (
-           SELECT json_build_object('chunks', coalesce(sum(s.chunks), 0), 'languages', coalesce(json_agg(DISTINCT s.language), '[]'))
+           SELECT json_build_object('chunks', coalesce(sum(s.chunks), 0), 'languages', coalesce(json_agg(DISTINCT s.language), '[]'),
+                                    'isEmbedded', coalesce(bool_or(s.embedded > 0), false))
            FROM conversation.knowledge_sources s WHERE s.workspace_id = b.workspace_id AND s.bot_id = b.bot_id
          ) AS knowledge,
          coalesce((

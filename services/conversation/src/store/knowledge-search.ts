@@ -26,6 +26,8 @@ export type BotKnowledge = {
   chunks: number;
   /** The languages of its sources. */
   languages: readonly string[];
+  /** Whether any of its chunks can be found by meaning. */
+  isEmbedded: boolean;
 };
 
 /** A word of a message in one of the forms that the bot's languages bring it to. */

@@ -15,6 +15,10 @@ export type Source = {
   characters: number;
   chunks: number;
   updatedAt: Date;
+  /** The model its chunks are, or are being, embedded with; empty before any was. */
+  embeddingModel: string;
+  /** How many of its chunks that is done for. */
+  embedded: number;
 };
 
 export type NewSource = {
@@ -27,7 +31,8 @@ export type NewSource = {
   document: Omit<IndexedDocument, "beginning">;
 };
 
-const SOURCE = `source_id AS id, name, format, language, url, characters, chunks, updated_at AS "updatedAt"`;
+const SOURCE = `source_id AS id, name, format, language, url, characters, chunks, updated_at AS "updatedAt",
+  embedding_model AS "embeddingModel", CASE WHEN embedding_of = updated_at THEN embedded ELSE 0 END AS embedded`;
 
 const PUT_SOURCE = `
   INSERT INTO conversation.knowledge_sources AS s (workspace_id, bot_id, name, format, language, url, characters, chunks, updated_at)

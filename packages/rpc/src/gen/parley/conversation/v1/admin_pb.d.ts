@@ -1037,6 +1037,13 @@ export declare type Source = Message<"parley.conversation.v1.Source"> & {
    * @generated from field: string url = 8;
    */
   url: string;
+
+  /**
+   * Chunks that can be found by meaning, by the model in force.
+   *
+   * @generated from field: int32 embedded = 9;
+   */
+  embedded: number;
 };
 
 /**
@@ -1044,6 +1051,33 @@ export declare type Source = Message<"parley.conversation.v1.Source"> & {
  * Use `create(SourceSchema)` to create a new message.
  */
 export declare const SourceSchema: GenMessage<Source>;
+
+/**
+ * EmbeddingStatus says whether knowledge is, or is being, found by meaning too.
+ *
+ * @generated from message parley.conversation.v1.EmbeddingStatus
+ */
+export declare type EmbeddingStatus = Message<"parley.conversation.v1.EmbeddingStatus"> & {
+  /**
+   * on; off, LLM_CONFIG names no model; no_pgvector, the database lacks the extension; unknown, llm-proxy has not answered yet.
+   *
+   * @generated from field: string state = 1;
+   */
+  state: string;
+
+  /**
+   * The model, as EmbedResponse names it; empty where none is known.
+   *
+   * @generated from field: string model = 2;
+   */
+  model: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.EmbeddingStatus.
+ * Use `create(EmbeddingStatusSchema)` to create a new message.
+ */
+export declare const EmbeddingStatusSchema: GenMessage<EmbeddingStatus>;
 
 /**
  * AddSourceRequest is a document.
@@ -1166,6 +1200,13 @@ export declare type ListSourcesResponse = Message<"parley.conversation.v1.ListSo
    * @generated from field: repeated parley.conversation.v1.Source sources = 1;
    */
   sources: Source[];
+
+  /**
+   * What can find them by meaning.
+   *
+   * @generated from field: parley.conversation.v1.EmbeddingStatus embeddings = 2;
+   */
+  embeddings?: EmbeddingStatus | undefined;
 };
 
 /**

@@ -1,0 +1,32 @@
+import { createLogger, type Database, migrate, openDatabase } from "@parley/service-kit";
+import { startPgvectorServer } from "@parley/testing";
+import { migrations } from "../../migrations/index.ts";
+import { ROLE, ROLE_PASSWORD } from "./database.ts";
+
+export type VectorDatabase = {
+  /** As the service's own role; one connection. */
+  database: Database;
+  /** Does what only a superuser may. */
+  asOperator(sql: string): Promise<void>;
+  stop(): Promise<void>;
+};
+
+/** A migrated conversation schema on a server that has pgvector, which nobody has created in the database yet. */
+export async function startVectorDatabase(): Promise<VectorDatabase> {
+  const { url, stop } = await startPgvectorServer();
+  await migrate({ url, schema: "conversation", role: ROLE, rolePassword: ROLE_PASSWORD, migrations });
+  const database = openDatabase({ url, applicationName: "test", maxConnections: 1 }, createLogger("test", "silent"));
+  await database.query(`SET ROLE ${ROLE}`);
+  return {
+    database,
+    async asOperator(sql) {
+      await database.query("RESET ROLE");
+      await database.query(sql);
+      await database.query(`SET ROLE ${ROLE}`);
+    },
+    async stop() {
+      await database.end();
+      await stop();
+    },
+  };
+}

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { chat } from "./support/chat.ts";
 import { cliEnv, runCli } from "./support/cli.ts";
-import { EMBEDDING_MODEL, startMeaningSystem } from "./support/meaning.ts";
+import { allEmbedded, EMBEDDING_MODEL, startMeaningSystem } from "./support/meaning.ts";
 import { metric } from "./support/metrics.ts";
 import { createTenant, type System, type Tenant } from "./support/system.ts";
 
@@ -25,12 +25,7 @@ beforeAll(async () => {
     ...{ workspaceId, botSlug, name: "handbook.md", format: "md" },
     content: new Uint8Array(Buffer.from(HANDBOOK)),
   });
-  await expect
-    .poll(async () => (await system.admin.knowledge.listSources({ workspaceId, botSlug })).sources[0]?.embedded, {
-      timeout: 60_000,
-      interval: 200,
-    })
-    .toBe(3);
+  await allEmbedded(system, { workspaceId, botSlug });
 }, 240_000);
 afterAll(() => system?.stop());
 afterEach(() => system.provider.reset());

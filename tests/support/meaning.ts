@@ -5,6 +5,8 @@ import { type System, type SystemOptions, startSystem } from "./system.ts";
 /** The model of embeddings that the scripted provider is asked for. */
 export const EMBEDDING_MODEL = "openai:words";
 
+const EMBED_WITHIN_MS = 300_000;
+
 /**
  * A whole system in which knowledge is found by meaning too: the conversation service has a database with pgvector, and the scripted provider
  * makes embeddings.
@@ -30,4 +32,16 @@ export async function startMeaningSystem(options: Pick<SystemOptions, "databaseS
       await pgvector.stop();
     },
   };
+}
+
+/** Waits until all that the bot knows can be found by meaning, on a system where anything can. */
+export async function allEmbedded({ admin }: System, bot: { workspaceId: string; botSlug: string }): Promise<void> {
+  const deadline = performance.now() + EMBED_WITHIN_MS;
+  for (;;) {
+    const { sources, embeddings } = await admin.knowledge.listSources(bot);
+    const isOff = embeddings?.state === "off" || embeddings?.state === "no_pgvector";
+    if (isOff || (embeddings?.state === "on" && sources.every(({ embedded, chunks }) => embedded === chunks))) return;
+    if (performance.now() > deadline) throw new Error("what the bot knows is not embedded in time");
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
 }

@@ -3,6 +3,7 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { createClient, openChannel } from "@parley/rpc";
 import { ConversationService } from "@parley/rpc/conversation";
 import { LlmService, PromptSchema } from "@parley/rpc/llm";
+import { allEmbedded } from "../../../tests/support/meaning.ts";
 import { INTERNAL_TOKEN } from "../../../tests/support/processes.ts";
 import { createTenant, type System } from "../../../tests/support/system.ts";
 import type { Outcome } from "./score.ts";
@@ -16,7 +17,6 @@ export type Asker = {
 };
 
 const TIMEOUT_MS = 30_000;
-const EMBED_WITHIN_MS = 300_000;
 
 /** A bot that knows the set's documents, asked as the edge asks: the prompt from conversation, its answer from llm-proxy. */
 export async function teachBot(system: System, documents: RelevanceSet["documents"]): Promise<Asker> {
@@ -26,7 +26,7 @@ export async function teachBot(system: System, documents: RelevanceSet["document
     const content = new Uint8Array(Buffer.from(text));
     await system.admin.knowledge.addSource({ workspaceId, botSlug, name, format: "md", content });
   }
-  await embedded(system, { workspaceId, botSlug });
+  await allEmbedded(system, { workspaceId, botSlug });
   const channelTo = (port: number) => openChannel({ target: `127.0.0.1:${port}`, retryable: [] });
   const channels = { conversation: channelTo(system.conversation.port), llm: channelTo(system.llm.port) };
   const authorize = (metadata: { set(name: string, value: string): void }) =>
@@ -54,16 +54,4 @@ export async function teachBot(system: System, documents: RelevanceSet["document
       for (const channel of Object.values(channels)) channel.close();
     },
   };
-}
-
-/** Waits until all that the bot knows can be found by meaning, on a system where anything can. */
-async function embedded({ admin }: System, bot: { workspaceId: string; botSlug: string }): Promise<void> {
-  const deadline = performance.now() + EMBED_WITHIN_MS;
-  for (;;) {
-    const { sources, embeddings } = await admin.knowledge.listSources(bot);
-    const isOff = embeddings?.state === "off" || embeddings?.state === "no_pgvector";
-    if (isOff || (embeddings?.state === "on" && sources.every(({ embedded, chunks }) => embedded === chunks))) return;
-    if (performance.now() > deadline) throw new Error("what the bot knows is not embedded in time");
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
 }

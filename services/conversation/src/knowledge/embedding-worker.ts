@@ -1,4 +1,4 @@
-import { type RpcClient, RpcError, status } from "@parley/rpc";
+import type { RpcClient } from "@parley/rpc";
 import type { LlmService } from "@parley/rpc/llm";
 import type { Database, Logger } from "@parley/service-kit";
 import {
@@ -23,6 +23,8 @@ export type EmbeddingStatus = { state: EmbeddingState /** Empty where none is kn
 
 /** Some 10,000 tokens at most: a second or two for any provider. */
 const BATCH_CHUNKS = 32;
+/** As much of one as llm-proxy takes; only a heading without end makes a chunk longer. */
+const MAX_TEXT_CHARACTERS = 8_000;
 const EMBED_TIMEOUT_MS = 60_000;
 const DESCRIBE_TIMEOUT_MS = 5_000;
 /** A source that failed lets the others go first. */
@@ -77,12 +79,7 @@ export class EmbeddingWorker {
 
   /** The model to embed with; undefined when nothing can be. */
   async #begin(signal: AbortSignal): Promise<string | undefined> {
-    let model = "";
-    try {
-      ({ model } = await this.#llm.embed({}, { timeoutMs: DESCRIBE_TIMEOUT_MS, signal }));
-    } catch (error) {
-      if (!(error instanceof RpcError) || error.status !== status.FAILED_PRECONDITION) throw error;
-    }
+    const { model } = await this.#llm.embed({}, { timeoutMs: DESCRIBE_TIMEOUT_MS, signal });
     const state = model === "" ? "off" : (await hasPgvector(this.#database)) ? "on" : "no_pgvector";
     const isNews = state !== this.#status.state || model !== this.#status.model;
     this.#status = { state, model };
@@ -96,9 +93,15 @@ export class EmbeddingWorker {
   async #embedSource(source: ClaimedSource, model: string, signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
       const chunks = await readUnembedded(this.#database, source, model, BATCH_CHUNKS);
-      if (chunks.length === 0) return true;
+      if (chunks.length === 0) {
+        // Counted anew: what an earlier run of this model did may have been counted as another's since.
+        await storeEmbeddings(this.#database, source, model, []);
+        return true;
+      }
       const { workspaceId } = source;
-      const texts = chunks.map(({ heading, text }) => `${heading}\n${text}`.trim());
+      const texts = chunks.map(({ heading, text }) =>
+        `${heading}\n${text}`.trim().slice(0, MAX_TEXT_CHARACTERS).toWellFormed(),
+      );
       const made = await this.#llm.embed({ workspaceId, texts }, { timeoutMs: EMBED_TIMEOUT_MS, signal });
       if (made.model !== model) return false;
       const vectors = chunks.map(({ id }, place) => ({ id, vector: made.embeddings[place]?.values ?? [] }));

@@ -133,6 +133,19 @@ describe("with pgvector", () => {
     expect(await embeddedOf()).toEqual(["3 of 3"]);
   });
 
+  test("a model that comes back finds its own vectors, and none are made twice", async () => {
+    await teach(db.database, bot, "handbook.md", HANDBOOK);
+    await worker().run(never);
+    const other = await claimSource(db.database, "test:other");
+    if (other === undefined) throw new Error("another model has nothing to do");
+    await releaseSource(db.database, other, -1);
+    expect(await embeddedOf()).toEqual(["0 of 3"]);
+    const asked = llm.calls.length;
+    await worker().run(never);
+    expect(await embeddedOf()).toEqual(["3 of 3"]);
+    expect(llm.calls.length).toBe(asked);
+  });
+
   test("a source is one process's at a time", async () => {
     await teach(db.database, bot, "one.md", HANDBOOK);
     await teach(db.database, bot, "two.md", HANDBOOK);

@@ -46,9 +46,9 @@ export async function startTestLlm(): Promise<TestLlm> {
       },
       async embed({ texts }) {
         const { model } = llm;
+        if (texts.length === 0) return { model: model ?? "" };
         if (model === undefined)
           throw new RpcError(status.FAILED_PRECONDITION, "embeddings_not_configured", "no model");
-        if (texts.length === 0) return { model };
         llm.calls.push(texts);
         await llm.before(texts);
         return { model, embeddings: texts.map((text) => ({ values: embedText(text) })), dimensions: 256 };

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Logger, openSpan, ServiceError } from "@parley/service-kit";
+import { type Logger, openSpan } from "@parley/service-kit";
 import type { BreakerVerdict } from "../domain/breaker.ts";
 import { ProviderFailure } from "../domain/failure.ts";
 import { retryDelayMs } from "../domain/retry.ts";
@@ -19,6 +19,7 @@ export type EmbedderDeps = {
 };
 
 type ConfiguredModel = NonNullable<Catalog["embedder"]>;
+type NamedModel = ConfiguredModel & { id: string };
 
 /** Turns texts into vectors with the configured model, asking its provider again where its policy says so. */
 export class Embedder {
@@ -28,15 +29,10 @@ export class Embedder {
     this.#deps = deps;
   }
 
-  /** What is in force. Throws failed_precondition (embeddings_not_configured) when nothing is. */
-  model(): ConfiguredModel & { id: string } {
+  /** What is in force, with the name its vectors go by; undefined where nothing is configured. */
+  get model(): NamedModel | undefined {
     const { embedder } = this.#deps.catalog;
-    if (embedder === undefined)
-      throw new ServiceError(
-        "failed_precondition",
-        "embeddings_not_configured",
-        "LLM_CONFIG names no embeddings model",
-      );
+    if (embedder === undefined) return undefined;
     const { model, dimensions } = embedder;
     return { ...embedder, id: dimensions === undefined ? model : `${model}@${dimensions}` };
   }

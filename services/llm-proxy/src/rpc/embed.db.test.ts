@@ -110,8 +110,8 @@ test("a caller who does not wait any longer takes the provider's call along", as
 test("where no model is configured any more, callers are told so", async () => {
   proxy.writeConfig(config(""));
   await eventually(
-    () => failureOf(proxy.embed([])),
-    (failure) => failure?.[1] === "embeddings_not_configured" && failure[0] === "FAILED_PRECONDITION",
+    () => proxy.embed([]),
+    ({ model }) => model === "",
   );
   expect(await failureOf(proxy.embed(["a"]))).toEqual(["FAILED_PRECONDITION", "embeddings_not_configured"]);
 });

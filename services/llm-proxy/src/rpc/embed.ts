@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type CallContext, RpcError, status } from "@parley/rpc";
 import type { EmbedRequest, EmbedResponseSchema } from "@parley/rpc/llm";
-import { invalid, isWorkspaceId } from "@parley/service-kit";
+import { invalid, isWorkspaceId, ServiceError } from "@parley/service-kit";
 import { ProviderFailure } from "../domain/failure.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 
@@ -18,8 +18,10 @@ export async function handleEmbed(
   if (texts.length > MAX_TEXTS) throw invalid(`texts must be at most ${MAX_TEXTS}`);
   if (texts.some((text) => text.trim() === "" || text.length > MAX_TEXT_CHARACTERS))
     throw invalid(`each text must have 1 to ${MAX_TEXT_CHARACTERS} characters`);
-  const model = embedder.model();
-  if (texts.length === 0) return { model: model.id };
+  const { model } = embedder;
+  if (texts.length === 0) return { model: model?.id ?? "" };
+  if (model === undefined)
+    throw new ServiceError("failed_precondition", "embeddings_not_configured", "LLM_CONFIG names no embeddings model");
   try {
     const { vectors, tokens } = await embedder.embed(model, workspaceId, texts, signal);
     const embeddings = vectors.map((values) => ({ values }));

@@ -74,7 +74,7 @@ export declare type EmbedRequest = Message<"parley.llm.v1.EmbedRequest"> & {
   workspaceId: string;
 
   /**
-   * At most 64 texts of 1 to 8,000 characters. Without any, only the model is told.
+   * At most 64 texts of 1 to 8,000 characters. Without any, only the model is told: an empty one where none is configured.
    *
    * @generated from field: repeated string texts = 2;
    */

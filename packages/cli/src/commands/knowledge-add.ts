@@ -39,17 +39,14 @@ export async function addDocuments({ admin, config, progress }: Context, documen
   };
 }
 
-/** Titles and rows of a list of documents. */
-export function sourceRows(sources: readonly Source[]): [titles: string[], rows: Cell[][]] {
+/** Titles and rows of a list of documents, and how many chunks of each are embedded where any are to be. */
+export function sourceRows(sources: readonly Source[], isEmbedding = false): [titles: string[], rows: Cell[][]] {
+  const embedded = <T extends Cell>(cell: T): T[] => (isEmbedding ? [cell] : []);
   return [
-    ["name", "format", "language", "characters", "chunks", "embedded", "updated"],
+    ["name", "format", "language", "characters", "chunks", ...embedded("embedded"), "updated"],
     sources.map((each) => [
-      each.name,
-      each.format,
-      each.language,
-      each.characters,
-      each.chunks,
-      each.embedded,
+      ...[each.name, each.format, each.language, each.characters, each.chunks],
+      ...embedded(each.embedded),
       each.updatedAt,
     ]),
   ];

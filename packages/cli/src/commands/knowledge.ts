@@ -37,7 +37,7 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
           const { state = "unknown", model = "" } = embeddings ?? {};
           return {
             json: sources.map((each) => messageJson(SourceSchema, each)),
-            text: `${table(...sourceRows(sources), NOTHING)}${sources.length > 0 ? describeEmbeddings(state, model, sources) : ""}`,
+            text: `${table(...sourceRows(sources, state === "on"), NOTHING)}${sources.length > 0 ? describeEmbeddings(state, model, sources) : ""}`,
           };
         }),
       ),

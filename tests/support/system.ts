@@ -6,6 +6,7 @@ import { createDatabase, type FakeProvider, type Script, startFakeProvider, type
 import { inject } from "vitest";
 import { type Admin, adminClients } from "./admin.ts";
 import { query } from "./books.ts";
+import type {} from "./global-setup.ts";
 import { defineService, PASSWORD, runMigrations, type ServiceProcess } from "./processes.ts";
 import { type Sso, startSso } from "./sso.ts";
 

@@ -5,6 +5,7 @@ import { program } from "commander";
 import { config } from "./rows/config.ts";
 import { exportRow } from "./rows/export.ts";
 import { firstToken } from "./rows/first-token.ts";
+import { footprint } from "./rows/footprint.ts";
 import { gap } from "./rows/gap.ts";
 import { growth } from "./rows/growth.ts";
 import { held } from "./rows/held.ts";
@@ -14,7 +15,7 @@ import type { Figure, Row } from "./rows/row.ts";
 import { start } from "./rows/start.ts";
 import { turnCost } from "./rows/turn-cost.ts";
 
-const ROWS: Row[] = [turnCost, firstToken, gap, held, config, reserve, exportRow, growth, start, retrieval];
+const ROWS: Row[] = [turnCost, firstToken, gap, held, footprint, config, reserve, exportRow, growth, start, retrieval];
 
 const RESULTS = fileURLToPath(new URL("../results/", import.meta.url));
 

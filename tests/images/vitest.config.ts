@@ -1,10 +1,13 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
+const results = process.env.PARLEY_TEST_RESULTS;
+
 // Apart from the other rings: it needs a Docker daemon and minutes, and builds every image.
 export default defineConfig({
   test: {
     name: "images",
+    reporters: ["default", ...(results ? [["json", { outputFile: results }] as ["json", object]] : [])],
     root: fileURLToPath(new URL("../..", import.meta.url)),
     include: ["tests/images/**/*.images.test.ts"],
     fileParallelism: false,

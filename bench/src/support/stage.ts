@@ -28,7 +28,10 @@ export const BENCH_PLAN = "bench";
  * @param model what the provider is to do, e.g. `tokens-100` or `tokens-100-every-50`.
  * @param options on top of what the services get.
  */
-export async function setStage(model: string, options: Pick<SystemOptions, "env" | "llmConfig"> = {}): Promise<Stage> {
+export async function setStage(
+  model: string,
+  options: Pick<SystemOptions, "env" | "llmConfig" | "redisUrl"> = {},
+): Promise<Stage> {
   const postgres = await startTestPostgres();
   const system = await startSystem({
     databaseServerUrl: postgres.url,

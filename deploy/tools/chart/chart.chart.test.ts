@@ -79,6 +79,20 @@ describe.each(names)("the chart with %s values", (name) => {
 });
 
 describe("the chart", () => {
+  it("gives a stopping edge and llm-proxy longer than the longest reply takes", async () => {
+    const { manifests } = await render("minimal");
+    const drainOf = (name: string) =>
+      workloads(manifests)
+        .flatMap(({ pod }) => pod.containers)
+        .filter((container) => container.name === name)
+        .flatMap(({ env = [] }) => env.filter((entry) => entry.name === "DRAIN_MS").map(({ value }) => Number(value)));
+    const schema = await readFile(join(CHART, "../../services/llm-proxy/llm-config.schema.json"), "utf8");
+    const longestMs = Number(/"total_ms": \{[^}]*"default": (\d+)/.exec(schema)?.[1]);
+    expect(longestMs).toBeGreaterThan(0);
+    for (const name of ["edge", "llm-proxy"])
+      expect(drainOf(name), name).toEqual([expect.toSatisfy((ms) => ms > longestMs)]);
+  });
+
   it("has no key that Kubernetes does not know", async () => {
     const all = await Promise.all(names.map((name) => render(name)));
     expect(await unknownKeys(all.flatMap(({ manifests }) => manifests))).toEqual([]);
@@ -123,6 +137,22 @@ describe("the chart", () => {
     const fixed = deployments.filter(({ spec }) => "replicas" in spec).map(({ metadata }) => metadata.name);
     expect(new Set(scaled)).toEqual(new Set(["parley-conversation", "parley-edge", "parley-llm-proxy"]));
     expect(new Set(fixed)).toEqual(new Set(["parley-cli", "parley-quota"]));
+  });
+
+  it("leads a service and its migrations to a server of its own where one is named, and no other", async () => {
+    const { manifests } = await render("minimal", ["conversation.databaseHost=conversations.example.com"]);
+    const hosts = workloads(manifests).flatMap(({ manifest, pod }) =>
+      pod.containers.flatMap(({ name, env = [] }) => {
+        const url = env.find((entry) => entry.name === "DATABASE_URL")?.value;
+        return url === undefined ? [] : [`${manifest.kind} ${name} ${url.replace(/^.*@([^:]*):.*$/, "$1")}`];
+      }),
+    );
+    const { database } = parse(await readFile(valuesFile("minimal"), "utf8")) as { database: { host: string } };
+    expect(hosts.filter((each) => !each.endsWith(` ${database.host}`))).toEqual([
+      "Deployment conversation conversations.example.com",
+      "Job conversation conversations.example.com",
+    ]);
+    expect(hosts).toHaveLength(6);
   });
 
   it("never publishes an ops port beside the public one", async () => {

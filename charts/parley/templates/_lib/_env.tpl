@@ -54,7 +54,7 @@ postgres://{{ .user }}@{{ $host }}:{{ .port | int }}/{{ $db.name }}
 {{- define "parley.databaseEnv" -}}
 {{- $db := .root.Values.database -}}
 - name: DATABASE_URL
-  value: {{ include "parley.databaseUrl" (dict "root" .root "user" (printf "parley_%s" .schema) "host" $db.host "port" $db.port) | quote }}
+  value: {{ include "parley.databaseUrl" (dict "root" .root "user" (printf "parley_%s" .schema) "host" (default $db.host .values.databaseHost) "port" $db.port) | quote }}
 {{ include "parley.secretEnv" (dict "root" .root "env" "PGPASSWORD" "key" (printf "%s_DATABASE_PASSWORD" (upper .schema)) "secret" $db.existingSecret) }}
 - name: DATABASE_POOL
   value: {{ .values.databasePool | quote }}

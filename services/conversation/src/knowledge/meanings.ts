@@ -15,7 +15,7 @@ const TIMEOUT_MS = 300;
 const MAX_QUERY_CHARACTERS = 1_000;
 const MAX_PASSAGES = 12;
 /** Every one of a bot's vectors is compared; beyond so many that would take too long. */
-const MAX_CHUNKS = 20_000;
+const MAX_CHUNKS = 10_000;
 /** After so many failures in a row nobody is made to wait for the next one, for a while. */
 const FAILURES = 3;
 const PAUSE_MS = 10_000;

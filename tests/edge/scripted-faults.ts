@@ -1,4 +1,5 @@
 import type { ReceivedRequest, Reply } from "@parley/testing";
+import { figure } from "../support/full.ts";
 
 /** What the `corrupt-N` and `replaced-N` models say when nothing befalls them. */
 export const WHOLE_TEXT = "one two three four";
@@ -27,7 +28,7 @@ export type Damage = { at: number; characters: string };
 export const BOUNDARIES = WIRE.length;
 
 /** More than all the buffers of the system between the provider and a reader hold: in JSON each character takes six bytes. */
-export const FLOOD_TOKENS = 1_300;
+export const FLOOD_TOKENS = figure(1_300, 3_000);
 export const FLOOD_TOKEN_CHARACTERS = 3_000;
 
 /** What is said in place of a whole event. */

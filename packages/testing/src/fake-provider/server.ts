@@ -16,6 +16,8 @@ export interface ReceivedRequest {
   model: string;
   receivedAt: number;
   tokensSent: number;
+  /** When the last of them was sent. */
+  lastTokenAt?: number;
   /** When the client closed the connection before the reply's end. */
   closedByClientAt?: number;
   /** When the reply was sent to its end, or to the script's cut. */
@@ -102,6 +104,7 @@ export async function startFakeProvider(
       signal,
       onToken: () => {
         received.tokensSent++;
+        received.lastTokenAt = Date.now();
       },
       onCut: end,
     });

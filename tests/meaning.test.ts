@@ -1,19 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { HANDBOOK } from "@parley/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { chat } from "./support/chat.ts";
 import { cliEnv, runCli } from "./support/cli.ts";
 import { allEmbedded, EMBEDDING_MODEL, startMeaningSystem } from "./support/meaning.ts";
 import { metric } from "./support/metrics.ts";
 import { createTenant, type System, type Tenant } from "./support/system.ts";
-
-const HANDBOOK = `
-# Money
-We reimburse an order within 30 days.
-# Hours
-The shop opens from nine to six on weekdays.
-# Pets
-Every canine must be on a lead.
-`;
 
 let system: System;
 let tenant: Tenant;

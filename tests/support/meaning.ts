@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { startPgvectorServer } from "@parley/testing";
 import { runMigrations } from "./processes.ts";
 import { type System, type SystemOptions, startSystem } from "./system.ts";
@@ -42,6 +43,6 @@ export async function allEmbedded({ admin }: System, bot: { workspaceId: string;
     const isOff = embeddings?.state === "off" || embeddings?.state === "no_pgvector";
     if (isOff || (embeddings?.state === "on" && sources.every(({ embedded, chunks }) => embedded === chunks))) return;
     if (performance.now() > deadline) throw new Error("what the bot knows is not embedded in time");
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await sleep(200);
   }
 }

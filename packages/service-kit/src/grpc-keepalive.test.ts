@@ -1,6 +1,7 @@
-import { ChannelCredentials, Client, Server, ServerCredentials, type ServerWritableStream } from "@grpc/grpc-js";
+import { ChannelCredentials, Client, Server, type ServerWritableStream } from "@grpc/grpc-js";
 import { startTcpProxy } from "@parley/testing";
 import { afterEach, expect, test } from "vitest";
+import { listen } from "./testing/listen.ts";
 
 // What patches/@grpc__grpc-js is for: a connection that was told to go away is watched as before, and what runs on it goes on.
 const AGE_MS = 200;
@@ -42,12 +43,7 @@ async function counter(options: Record<string, number>) {
     },
   );
   closers.push(() => server.forceShutdown());
-  const port = await new Promise<number>((resolve, reject) =>
-    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
-      error ? reject(error) : resolve(bound),
-    ),
-  );
-  return { server, port };
+  return { server, port: await listen(server) };
 }
 
 function count(port: number) {

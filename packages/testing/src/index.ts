@@ -3,7 +3,7 @@ export { type CreateDatabaseOptions, createDatabase, type TestDatabase } from ".
 export { type DebianPostgres, startDebianPostgres } from "./debian-postgres.ts";
 export { describeWith } from "./describe-with.ts";
 export { scrubbedEnv } from "./environment.ts";
-export { embedText } from "./fake-provider/embeddings.ts";
+export { embedText, HANDBOOK } from "./fake-provider/embeddings.ts";
 export { fixedUsage, type Reply, type Usage } from "./fake-provider/reply.ts";
 export { type FakeProvider, type ReceivedRequest, type Script, startFakeProvider } from "./fake-provider/server.ts";
 export { figure, isFull } from "./figure.ts";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { figure } from "../../support/full.ts";
 import { metric, residentBytes } from "../../support/metrics.ts";
 import { chatBytes, dial } from "../../support/raw-http.ts";
-import { createTenant, type System } from "../../support/system.ts";
+import { createTenant, type System, type Tenant } from "../../support/system.ts";
 import { newAddress } from "../../support/visitors.ts";
 import { FLOOD_TOKENS } from "../scripted-faults.ts";
 
@@ -48,21 +48,12 @@ export async function beginSlowReaders(system: System): Promise<SlowReaders> {
   ]);
   const startedAt = performance.now();
   const over = Promise.withResolvers<void>();
-  const asked = (reader: number) =>
-    system.provider.requests.find(({ body }) => (body as Asked).messages.at(-1)?.content === messageOf(reader));
+  const lastTokenAt = (message: string) =>
+    system.provider.requests.find(({ body }) => (body as Asked).messages.at(-1)?.content === message)?.lastTokenAt ?? 0;
   const readers = Array.from({ length: READERS }, async (_, reader) => {
-    const client = dial(edge.port, { reads: false });
-    client.socket.pause();
-    const fields = { public_key: tenant.publicKey, session_id: randomUUID(), message: messageOf(reader) };
-    client.socket.write(chatBytes(fields, { origin: tenant.origin, "x-forwarded-for": newAddress() }));
-    // A paused socket does not see its end; one that writes does.
-    const poke = setInterval(() => client.socket.write("\r\n"), 500);
-    const isCut = await Promise.race([client.closed.then(() => true), over.promise.then(() => false)]);
-    clearInterval(poke);
-    client.socket.destroy();
-    if (!isCut) return [];
-    const afterTokenMs = Date.now() - (asked(reader)?.lastTokenAt ?? 0);
-    return [{ afterMs: performance.now() - startedAt, afterTokenMs }];
+    const message = `flood ${reader}`;
+    if (!(await askAndReadNothing(edge.port, tenant, message, over.promise))) return [];
+    return [{ afterMs: performance.now() - startedAt, afterTokenMs: Date.now() - lastTokenAt(message) }];
   });
   const cuts = Promise.all(readers);
   const sentTokens = () =>
@@ -98,7 +89,20 @@ export async function beginSlowReaders(system: System): Promise<SlowReaders> {
 }
 
 type Asked = { messages: readonly { content: string }[] };
-const messageOf = (reader: number) => `flood ${reader}`;
+
+/** Whether a visitor who asks, and then reads nothing but goes on sending, was cut before it was over. */
+async function askAndReadNothing(port: number, tenant: Tenant, message: string, over: Promise<void>): Promise<boolean> {
+  const { socket, closed } = dial(port, { reads: false });
+  socket.pause();
+  const fields = { public_key: tenant.publicKey, session_id: randomUUID(), message };
+  socket.write(chatBytes(fields, { origin: tenant.origin, "x-forwarded-for": newAddress() }));
+  // A paused socket does not see its end; one that writes does.
+  const poke = setInterval(() => socket.write("\r\n"), 500);
+  const isCut = await Promise.race([closed.then(() => true), over.then(() => false)]);
+  clearInterval(poke);
+  socket.destroy();
+  return isCut;
+}
 
 /** Waits until no token has gone anywhere for two seconds: all that the system takes for its readers is taken. */
 async function standstill(sentTokens: () => number[]): Promise<void> {

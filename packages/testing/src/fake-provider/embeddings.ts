@@ -16,6 +16,16 @@ const MEANINGS = [
   ["dog", "dogs", "puppy", "canine", "hound", "pooch"],
 ];
 
+/** A document whose passages some of those words find by their meaning alone: "May I bring my dog?" finds the last. */
+export const HANDBOOK = `
+# Money
+We reimburse an order within 30 days.
+# Hours
+The shop opens from nine to six on weekdays.
+# Pets
+Every canine must be on a lead.
+`;
+
 /** Reads the request's body; undefined when it is none. */
 export function readEmbeddingRequest(body: unknown): EmbeddingRequest | undefined {
   const { model, input, dimensions } = (typeof body === "object" && body !== null ? body : {}) as Record<

@@ -1,4 +1,5 @@
 import { createLogger, Registry } from "@parley/service-kit";
+import { HANDBOOK } from "@parley/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { meaningSearches } from "../metrics.ts";
 import type { Bot } from "../store/bots.ts";
@@ -12,15 +13,6 @@ import { EmbeddingWorker } from "./embedding-worker.ts";
 import { findKnowledge } from "./find-knowledge.ts";
 import { Meanings } from "./meanings.ts";
 import { searchKnowledge } from "./search.ts";
-
-const HANDBOOK = `
-# Money
-We reimburse an order within 30 days.
-# Hours
-The shop opens from nine to six on weekdays.
-# Pets
-Every canine must be on a lead.
-`;
 
 /** Of more chunks than one batch takes. */
 const LONG = Array.from({ length: 80 }, (_, index) => `# Part ${index}\n\nThis is about matter ${index}.`).join("\n\n");

@@ -52,7 +52,7 @@ describe("a question as people ask it finds the passage that answers it first", 
 });
 
 test("nothing is found for words that are not there, for stop words alone, or for signs", async () => {
-  // An id, but none of a bot: any number in it might stand in the text, too.
+  // Always the same: a number in a random one may stand in the text.
   const id = "bot:b239eae6-0c79-4ab7-9966-7ee4f466c29d";
   for (const message of ["quantum chromodynamics", "what is it to you?", "&|!() <-> '\\", "':*", id]) {
     expect(await search(message), message).toEqual([]);

@@ -1,4 +1,4 @@
-import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { Server } from "@grpc/grpc-js";
 import {
   type Channel,
   createClient,
@@ -9,6 +9,7 @@ import {
   status,
 } from "@parley/rpc";
 import { LlmService } from "@parley/rpc/llm";
+import { listen } from "@parley/service-kit/testing";
 import { embedText } from "@parley/testing";
 
 export type TestLlm = {
@@ -56,11 +57,7 @@ export async function startTestLlm(): Promise<TestLlm> {
     },
     (_context, next) => next(),
   );
-  llm.target = await new Promise<string>((resolve, reject) => {
-    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
-      error ? reject(error) : resolve(`127.0.0.1:${bound}`),
-    );
-  });
+  llm.target = `127.0.0.1:${await listen(server)}`;
   channel = openChannel({ target: llm.target, retryable: [] });
   return Object.assign(llm, { client: createClient(LlmService, channel, () => undefined) });
 }

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { Server } from "@grpc/grpc-js";
 import { implementService, RpcError, status } from "@parley/rpc";
 import { QuotaService, type Settlement, SettleOutcome } from "@parley/rpc/quota";
+import { listen } from "@parley/service-kit/testing";
 
 export type TestQuota = {
   target: string;
@@ -92,11 +93,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
       await next();
     },
   );
-  quota.target = await new Promise<string>((resolve, reject) => {
-    server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error, bound) =>
-      error ? reject(error) : resolve(`127.0.0.1:${bound}`),
-    );
-  });
+  quota.target = `127.0.0.1:${await listen(server, port)}`;
   return quota;
 }
 

@@ -2,7 +2,7 @@ import type { OpenAI } from "openai";
 import { ProviderFailure } from "../../domain/failure.ts";
 import type { EmbedCall, Embedded } from "../provider.ts";
 import { toFailure } from "./failure.ts";
-import { StreamedResponse } from "./relay-fetch.ts";
+import { readAtMost, StreamedResponse } from "./relay-fetch.ts";
 
 /** Far more than 64 vectors of any model take as JSON. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -14,22 +14,12 @@ export async function embed(client: OpenAI, { model, dimensions, texts, signal }
     const body = { model, input: texts, encoding_format: "float", ...(dimensions !== undefined && { dimensions }) };
     const response = await client.post("/embeddings", { body, signal }).asResponse();
     if (!(response instanceof StreamedResponse)) throw new TypeError("the response did not come through relayFetch");
-    return readEmbeddings(await readAll(response.stream), texts.length);
+    const text = await readAtMost(response.stream, MAX_BYTES + 1);
+    if (Buffer.byteLength(text) > MAX_BYTES) throw new ProviderFailure("provider_error", "too_large");
+    return readEmbeddings(text, texts.length);
   } catch (error) {
     throw toFailure(error, Date.now());
   }
-}
-
-async function readAll(stream: StreamedResponse["stream"]): Promise<string> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  // Leaving the loop early closes the connection.
-  for await (const part of stream as AsyncIterable<Buffer>) {
-    size += part.length;
-    if (size > MAX_BYTES) throw new ProviderFailure("provider_error", "too_large");
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString();
 }
 
 /** Reads an answer's vectors, `count` of one length, in the order of their texts. Throws ProviderFailure for anything else. */

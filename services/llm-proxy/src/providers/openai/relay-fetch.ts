@@ -39,7 +39,8 @@ export function relayFetch(dispatcher: Dispatcher) {
   };
 }
 
-async function readAtMost(body: Readable, maxBytes: number): Promise<string> {
+/** Reads a body as text, of a longer one the first `maxBytes`. */
+export async function readAtMost(body: Readable, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   // Leaving the loop early closes the connection.

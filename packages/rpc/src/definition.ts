@@ -20,8 +20,11 @@ function decode(schema: DescMessage): (bytes: Buffer) => Message {
   return (bytes) => fromBinary(schema, bytes);
 }
 
+/** A method as grpc-js knows it. */
+export type Definition = MethodDefinition<Message, Message>;
+
 /** How grpc-js names, writes and reads one method of a protobuf-es service. */
-export function methodDefinition(method: DescMethod): MethodDefinition<Message, Message> {
+export function methodDefinition(method: DescMethod): Definition {
   return {
     path: `/${method.parent.typeName}/${method.name}`,
     requestStream: method.methodKind === "client_streaming" || method.methodKind === "bidi_streaming",

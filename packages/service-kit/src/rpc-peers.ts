@@ -1,5 +1,13 @@
 import type { DescService } from "@bufbuild/protobuf";
-import { type CallObserver, type Channel, createClient, openChannel, type RpcClient, status } from "@parley/rpc";
+import {
+  type CallObserver,
+  type Channel,
+  createClient,
+  openChannel,
+  type RpcClient,
+  type Sharing,
+  status,
+} from "@parley/rpc";
 import type { Counter } from "prom-client";
 import { channelCredentials } from "./grpc-tls.ts";
 import type { Lifecycle } from "./lifecycle.ts";
@@ -13,6 +21,8 @@ export type PeerOptions = {
   tlsDir?: string | undefined;
   /** Counts the calls that fail. */
   failures?: Counter<"method" | "status">;
+  /** "all" for a service whose streams are of small messages that come slowly; its unary calls share streams in any case. */
+  sharing?: Exclude<Sharing, "none">;
 };
 
 /** A client of a data-plane service, closed with the process. Unary calls are retried when the peer is away: all are idempotent. */
@@ -21,6 +31,7 @@ export function connectPeer<S extends DescService>(
   options: PeerOptions,
   lifecycle: Lifecycle,
 ): RpcClient<S> {
+  const { sharing = "unary" } = options;
   const unary = service.methods.filter((method) => method.methodKind === "unary");
   const channel: Channel = openChannel({
     target: options.target,
@@ -37,5 +48,5 @@ export function connectPeer<S extends DescService>(
       if (error) options.failures?.inc({ method, status: status[error.status] });
     };
   };
-  return createClient(service, channel, (metadata) => metadata.set("authorization", bearer), observe);
+  return createClient(service, channel, (metadata) => metadata.set("authorization", bearer), { observe, sharing });
 }

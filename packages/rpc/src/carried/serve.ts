@@ -1,0 +1,161 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { Metadata, type Server, type ServerDuplexStream } from "@grpc/grpc-js";
+import { serviceDefinition } from "../definition.ts";
+import { RpcError, status } from "../error.ts";
+import {
+  type AnswerFrameSchema,
+  type CallBegin,
+  CallEndSchema,
+  CallsService,
+  type CarryRequest,
+  type CarryResponse,
+  CarryResponseSchema,
+} from "../gen/parley/rpc/v1/calls_pb.js";
+import { Gathered } from "./gathered.ts";
+import { WINDOW_BYTES } from "./window.ts";
+
+/** Sends an encoded response; a promise when the next one is to wait for its reader. */
+export type Send = (response: Uint8Array) => Promise<void> | undefined;
+
+/** Answers a call. What it resolves with is the last response and goes with the end. Throws RpcError. */
+export type CarriedMethod = (
+  request: Uint8Array,
+  metadata: Metadata,
+  signal: AbortSignal,
+  send: Send,
+) => Promise<Uint8Array | undefined>;
+
+const LEFT = new RpcError(status.CANCELLED, "cancelled", "the caller went away");
+
+const servers = new WeakMap<Server, Map<string, CarriedMethod>>();
+
+/** The methods that can be called on shared streams of this server, by `package.Service/Method`; whatever is added is served. */
+export function carriedMethods(server: Server): Map<string, CarriedMethod> {
+  const known = servers.get(server);
+  if (known !== undefined) return known;
+  const methods = new Map<string, CarriedMethod>();
+  servers.set(server, methods);
+  const Carry = (stream: Stream) => new SharedCalls(stream, methods);
+  server.addService(serviceDefinition(CallsService), { Carry });
+  return methods;
+}
+
+type Stream = ServerDuplexStream<CarryRequest, CarryResponse>;
+
+/** What the caller has not taken yet of a call's responses, and who waits for it. */
+class Window {
+  #untakenBytes = 0;
+  #room: PromiseWithResolvers<void> | undefined;
+
+  sent(bytes: number): Promise<void> | undefined {
+    this.#untakenBytes += bytes;
+    if (this.#untakenBytes < WINDOW_BYTES) return undefined;
+    this.#room ??= Promise.withResolvers();
+    return this.#room.promise;
+  }
+
+  taken(bytes: number): void {
+    this.#untakenBytes -= bytes;
+    if (this.#untakenBytes < WINDOW_BYTES) this.open();
+  }
+
+  /** Lets go whoever waits. */
+  open(): void {
+    this.#room?.resolve();
+    this.#room = undefined;
+  }
+}
+
+type Served = { controller: AbortController; window: Window; timer: NodeJS.Timeout };
+
+/** The calls on one stream, at the end that answers them. */
+class SharedCalls {
+  readonly #stream: Stream;
+  readonly #methods: ReadonlyMap<string, CarriedMethod>;
+  readonly #frames: Gathered<MessageInitShape<typeof AnswerFrameSchema>, CarryResponse>;
+  readonly #calls = new Map<number, Served>();
+  #isLast: boolean = false;
+
+  constructor(stream: Stream, methods: ReadonlyMap<string, CarriedMethod>) {
+    this.#stream = stream;
+    this.#methods = methods;
+    this.#frames = new Gathered(stream, (frames) => create(CarryResponseSchema, { frames }));
+    // By this the caller knows which replica it has reached.
+    stream.sendMetadata(new Metadata());
+    stream.on("data", ({ frames }: CarryRequest) => {
+      for (const { callId, step } of frames) {
+        if (step.case === "begin") void this.#answer(callId, step.value);
+        else if (step.case === "takenBytes") this.#calls.get(callId)?.window.taken(step.value);
+        else this.#leave(callId);
+      }
+    });
+    stream.on("end", () => {
+      this.#isLast = true;
+      this.#endWhenDone();
+    });
+    stream.on("cancelled", () => {
+      for (const callId of [...this.#calls.keys()]) this.#leave(callId);
+    });
+    // Whatever it is, the stream is then cancelled.
+    stream.on("error", () => undefined);
+  }
+
+  async #answer(callId: number, { method, request, metadata, timeoutMs }: CallBegin): Promise<void> {
+    const controller = new AbortController();
+    const window = new Window();
+    const timer = setTimeout(() => this.#leave(callId), timeoutMs);
+    this.#calls.set(callId, { controller, window, timer });
+    const send = (response: Uint8Array) => {
+      if (controller.signal.aborted) return undefined;
+      this.#frames.push({ callId, response }, response.length);
+      return window.sent(response.length);
+    };
+    const called = this.#methods.get(method) ?? unknown;
+    const all = withTexts(this.#stream.metadata, metadata);
+    const last = await ended(called(request, all, controller.signal, send));
+    clearTimeout(timer);
+    if (controller.signal.aborted) return;
+    this.#calls.delete(callId);
+    this.#frames.push({ callId, ...last }, last.response?.length ?? 0);
+    this.#endWhenDone();
+  }
+
+  /** Nobody waits for this call any more, whether or not its handler minds. */
+  #leave(callId: number): void {
+    const call = this.#calls.get(callId);
+    this.#calls.delete(callId);
+    call?.controller.abort(LEFT);
+    call?.window.open();
+    clearTimeout(call?.timer);
+    this.#endWhenDone();
+  }
+
+  #endWhenDone(): void {
+    if (!this.#isLast || this.#calls.size > 0 || this.#stream.writableEnded) return;
+    this.#frames.flush();
+    this.#stream.end();
+  }
+}
+
+async function unknown(): Promise<never> {
+  throw new RpcError(status.UNIMPLEMENTED, "unimplemented", "no such method");
+}
+
+const SUCCESS = create(CallEndSchema);
+
+async function ended(answer: Promise<Uint8Array | undefined>) {
+  try {
+    return { response: await answer, end: SUCCESS };
+  } catch (error) {
+    const { status, code, message } = error as RpcError;
+    return { response: undefined, end: create(CallEndSchema, { status, code, message }) };
+  }
+}
+
+function withTexts(metadata: Metadata, texts: Record<string, string>): Metadata {
+  const entries = Object.entries(texts);
+  if (entries.length === 0) return metadata;
+  const all = metadata.clone();
+  for (const [key, value] of entries) all.set(key, value);
+  return all;
+}

@@ -1,0 +1,186 @@
+import { create, type Message, type MessageInitShape } from "@bufbuild/protobuf";
+import type { Client, ClientDuplexStream, Metadata } from "@grpc/grpc-js";
+import { methodDefinition } from "../definition.ts";
+import { RpcError, status } from "../error.ts";
+import {
+  CallBeginSchema,
+  CallCancelSchema,
+  type CallFrame,
+  CallFrameSchema,
+  CallsService,
+  CarryRequestSchema,
+  type CarryResponse,
+} from "../gen/parley/rpc/v1/calls_pb.js";
+import { Gathered } from "./gathered.ts";
+import { WINDOW_BYTES } from "./window.ts";
+
+/** What a call is made with. */
+export type Call = {
+  metadata: Metadata;
+  /** Milliseconds since 1970. */
+  deadline: number;
+  signal: AbortSignal | undefined;
+};
+
+/** Calls that may take longer go by themselves. */
+export const MAX_CALL_MS = 320_000;
+/** Nothing is called on a stream for longer, also when nobody replaces it. */
+const TAKES_CALLS_MS = 1_000;
+/** A replica that has not answered by then is left to those calls that go by themselves. */
+const ANSWERS_WITHIN_MS = 500;
+
+const CARRY = methodDefinition(CallsService.method.carry);
+
+/** A response, the end, both, or why there will be neither. */
+type Heard = { response?: Uint8Array | undefined; isLast: boolean } | RpcError;
+type Ongoing = { hear: (heard: Heard) => void; stop: () => void };
+
+/** One stream to a replica, and the calls that are under way on it. */
+export class SharedStream {
+  readonly #stream: ClientDuplexStream<Message, Message>;
+  readonly #frames: Gathered<CallFrame, Message>;
+  readonly #peer: Promise<string | undefined>;
+  readonly #calls = new Map<number, Ongoing>();
+  #nextId = 0;
+  #isRetired: boolean = false;
+
+  /** @param onEnd told how the stream itself has ended. */
+  constructor(channel: Client, metadata: Metadata, onEnd: (code: status) => void) {
+    const deadline = Date.now() + TAKES_CALLS_MS + MAX_CALL_MS;
+    const { path, requestSerialize, responseDeserialize } = CARRY;
+    this.#stream = channel.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, { deadline });
+    this.#frames = new Gathered(this.#stream, (frames) => create(CarryRequestSchema, { frames }));
+    this.#stream.on("data", (response: CarryResponse) => this.#hear(response));
+    // The status says the same.
+    this.#stream.on("error", () => undefined);
+    this.#peer = new Promise((resolve) => {
+      this.#stream.once("metadata", () => resolve(this.#stream.getPeer()));
+      this.#stream.once("status", () => resolve(undefined));
+      setTimeout(() => resolve(undefined), ANSWERS_WITHIN_MS).unref();
+    });
+    this.#stream.on("status", ({ code }) => {
+      this.#lose();
+      onEnd(code);
+    });
+    setTimeout(() => this.retire(), TAKES_CALLS_MS).unref();
+  }
+
+  /** Whether calls can be made on it. */
+  get takesCalls(): boolean {
+    return !this.#isRetired && !this.#frames.isBlocked;
+  }
+
+  /** Which replica it leads to, known once that has answered; undefined when it does not. */
+  peer(): Promise<string | undefined> {
+    return this.#peer;
+  }
+
+  /** Ends it once the calls on it have ended. */
+  retire(): void {
+    this.#isRetired = true;
+    this.#endWhenDone();
+  }
+
+  /** Makes a unary call. Throws RpcError, UNAVAILABLE when the stream was lost with the call on it. */
+  async unary(method: string, request: Uint8Array, call: Call): Promise<Uint8Array> {
+    const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
+    const callId = this.#begin(method, request, call, (heard) => {
+      if (heard instanceof RpcError) reject(heard);
+      else resolve(heard.response ?? new Uint8Array());
+    });
+    try {
+      return await promise;
+    } finally {
+      this.#leave(callId);
+    }
+  }
+
+  /** Makes a call that is answered by a stream; who stops reading early ends it. Throws as `unary` does. */
+  async *serverStream(method: string, request: Uint8Array, call: Call): AsyncGenerator<Uint8Array> {
+    const waiting: Heard[] = [];
+    let news = Promise.withResolvers<void>();
+    const callId = this.#begin(method, request, call, (heard) => {
+      waiting.push(heard);
+      news.resolve();
+    });
+    let takenBytes = 0;
+    try {
+      for (;;) {
+        await news.promise;
+        news = Promise.withResolvers();
+        for (const heard of waiting.splice(0)) {
+          if (heard instanceof RpcError) throw heard;
+          if (heard.response !== undefined) yield heard.response;
+          if (heard.isLast) return;
+          takenBytes += heard.response?.length ?? 0;
+        }
+        if (takenBytes < WINDOW_BYTES / 2) continue;
+        this.#say({ callId, step: { case: "takenBytes", value: takenBytes } });
+        takenBytes = 0;
+      }
+    } finally {
+      this.#leave(callId);
+    }
+  }
+
+  #begin(method: string, request: Uint8Array, call: Call, hear: (heard: Heard) => void): number {
+    const { metadata, deadline, signal } = call;
+    const callId = this.#nextId++;
+    const timeoutMs = Math.max(1, deadline - Date.now());
+    const expire = () => hear(new RpcError(status.DEADLINE_EXCEEDED, "deadline_exceeded", "no answer in time"));
+    const cancel = () => hear(new RpcError(status.CANCELLED, "cancelled", "cancelled by its caller"));
+    const timer = setTimeout(expire, timeoutMs);
+    signal?.addEventListener("abort", cancel, { once: true });
+    const stop = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", cancel);
+    };
+    this.#calls.set(callId, { hear, stop });
+    const begin = { method, timeoutMs, metadata: metadata.getMap() as Record<string, string>, request };
+    this.#say({ callId, step: { case: "begin", value: create(CallBeginSchema, begin) } }, request.length);
+    return callId;
+  }
+
+  #hear({ frames }: CarryResponse): void {
+    for (const { callId, response, end } of frames) {
+      const call = this.#calls.get(callId);
+      if (call === undefined) continue;
+      if (end) this.#forget(callId);
+      if (end === undefined || end.status === status.OK) call.hear({ response, isLast: end !== undefined });
+      else call.hear(new RpcError(end.status, end.code, end.message));
+    }
+  }
+
+  /** Ends a call at this end, and, unless it has ended there, at the other. */
+  #leave(callId: number): void {
+    if (!this.#calls.has(callId)) return;
+    this.#say({ callId, step: { case: "cancel", value: create(CallCancelSchema) } });
+    this.#forget(callId);
+  }
+
+  #forget(callId: number): void {
+    this.#calls.get(callId)?.stop();
+    this.#calls.delete(callId);
+    this.#endWhenDone();
+  }
+
+  /** The stream is gone, and its calls with it. */
+  #lose(): void {
+    this.#isRetired = true;
+    const lost = new RpcError(status.UNAVAILABLE, "unavailable", "the connection was lost");
+    for (const [callId, { hear }] of [...this.#calls]) {
+      this.#forget(callId);
+      hear(lost);
+    }
+  }
+
+  #say(frame: MessageInitShape<typeof CallFrameSchema>, bytes = 0): void {
+    if (!this.#stream.destroyed) this.#frames.push(create(CallFrameSchema, frame), bytes);
+  }
+
+  #endWhenDone(): void {
+    if (!this.#isRetired || this.#calls.size > 0 || this.#stream.writableEnded || this.#stream.destroyed) return;
+    this.#frames.flush();
+    this.#stream.end();
+  }
+}

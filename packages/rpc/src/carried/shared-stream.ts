@@ -174,8 +174,8 @@ export class SharedStream {
     }
   }
 
-  #say(frame: MessageInitShape<typeof CallFrameSchema>, bytes = 0): void {
-    if (!this.#stream.destroyed) this.#frames.push(create(CallFrameSchema, frame), bytes);
+  #say(frame: MessageInitShape<typeof CallFrameSchema> & { callId: number }, bytes = 0): void {
+    if (this.#calls.has(frame.callId)) this.#frames.push(create(CallFrameSchema, frame), bytes);
   }
 
   #endWhenDone(): void {

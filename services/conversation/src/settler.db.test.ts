@@ -1,5 +1,6 @@
+import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { QuotaService } from "@parley/rpc/quota";
-import { connectPeer, createLogger, Lifecycle, Registry } from "@parley/service-kit";
+import { connectPeer, createLogger, Lifecycle, pause, Registry } from "@parley/service-kit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Settler } from "./settler.ts";
 import type { Bot } from "./store/bots.ts";
@@ -26,9 +27,11 @@ beforeEach(async () => {
 });
 afterEach(() => lifecycle.close());
 
-function newSettler(registry = new Registry()) {
+type Options = { registry?: Registry; gather?: (signal: AbortSignal) => Promise<unknown> };
+
+function newSettler({ registry = new Registry(), gather }: Options = {}) {
   const client = connectPeer(QuotaService, { target: quota.target, internalToken: "t" }, lifecycle);
-  const settler = new Settler(db.database, client, registry, log);
+  const settler = new Settler(db.database, client, registry, log, gather);
   lifecycle.onClose("settler", () => settler.stop());
   return settler;
 }
@@ -50,6 +53,47 @@ test("what is pushed is settled at once, in batches, and leaves the outbox", asy
   await expect.poll(depth, { timeout: 1_000, interval: 20 }).toBe(0);
   expect(quota.done(bot.workspaceId)).toBe(600);
   expect(quota.calls.map((call) => call.length)).toEqual([500, 100]);
+});
+
+test("the first turn after a quiet time is settled at once, and those that close within the window after it in one call", async () => {
+  const window = Promise.withResolvers<void>();
+  const settler = newSettler({ gather: () => window.promise });
+  const closed = await closeTurns(101);
+  settler.push(closed.slice(0, 1));
+  await expect.poll(depth, { timeout: 5_000, interval: 5 }).toBe(100);
+  for (const each of closed.slice(1)) {
+    settler.push([each]);
+    await turn();
+  }
+  expect(quota.calls.map((call) => call.length)).toEqual([1]);
+  window.resolve();
+  await expect.poll(depth, { timeout: 5_000, interval: 5 }).toBe(0);
+  expect(quota.calls.map((call) => call.length)).toEqual([1, 100]);
+});
+
+test("turns that close steadily make at most one call every 50 ms", async () => {
+  const settler = newSettler();
+  const closed = await closeTurns(100);
+  const started = performance.now();
+  for (let n = 0; n < closed.length; n += 5) {
+    settler.push(closed.slice(n, n + 5));
+    await sleep(10);
+  }
+  await expect.poll(depth, { timeout: 5_000, interval: 5 }).toBe(0);
+  const windows = Math.ceil((performance.now() - started) / 50);
+  expect(quota.done(bot.workspaceId)).toBe(100);
+  expect(quota.calls.length).toBeLessThanOrEqual(1 + windows);
+});
+
+test("one that stops sends what it has gathered without waiting for more", async () => {
+  const settler = newSettler({ gather: (signal) => pause(60_000, signal) });
+  const closed = await closeTurns(30);
+  settler.push(closed.slice(0, 10));
+  await expect.poll(depth, { timeout: 5_000, interval: 5 }).toBe(20);
+  settler.push(closed.slice(10));
+  await settler.stop();
+  expect(await depth()).toBe(0);
+  expect(quota.done(bot.workspaceId)).toBe(30);
 });
 
 test("what a dead process left in the outbox is settled by whoever looks after it", async () => {
@@ -97,7 +141,7 @@ test("two settlers at once settle each turn with one outcome and do not stand in
 
 test("the metrics tell how much waits, for how long, and how long settling took", async () => {
   const registry = new Registry();
-  const settler = newSettler(registry);
+  const settler = newSettler({ registry });
   const closed = await closeTurns(3);
   await db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '90 seconds'");
   const metrics = await registry.metrics();

@@ -19,6 +19,11 @@ export type Quota = Pick<RpcClient<typeof QuotaService>, "settle">;
 const BATCH = 500;
 /** What the process remembers of its own commits; whatever is beyond, or lost with the process, is found in the outbox. */
 const MAX_QUEUED = 10_000;
+/**
+ * So long after one call those that closed meanwhile go in the next. Nobody waits for a settlement, since a hold counts against the cap
+ * until then, and a call with its two statements costs about as much for many turns as for one.
+ */
+const GATHER_MS = 50;
 const SETTLE_TIMEOUT_MS = 5_000;
 const POLL_MS = 1_000;
 /** Younger rows are still on their way through the queue of the process that wrote them. */
@@ -28,14 +33,16 @@ const MAX_BACKOFF_MS = 5_000;
 const OUTCOMES = { done: SettleOutcome.DONE, void: SettleOutcome.VOID } as const;
 
 /**
- * Tells the quota service how turns ended, at least once each: at once those that this process has just closed, and again and again
- * whatever is left in the outbox. Settling a turn twice is harmless, so replicas need not know of each other.
+ * Tells the quota service how turns ended, at least once each: those that this process has just closed at once, or while turns close
+ * steadily gathered in one call every 50 ms, and again and again whatever is left in the outbox. Settling a turn twice is harmless, so
+ * replicas need not know of each other.
  */
 export class Settler {
   readonly #database: Database;
   readonly #quota: Quota;
   readonly #log: Logger;
   readonly #lag: ReturnType<typeof settleLag>;
+  readonly #gather: (signal: AbortSignal) => Promise<unknown>;
   readonly #stop = new AbortController();
   #queue: Settlement[] = [];
   /** Of the turns in the queue that are traced. */
@@ -44,10 +51,18 @@ export class Settler {
   #polling: Promise<void> | undefined;
   #failures = 0;
 
-  constructor(database: Database, quota: Quota, registry: Registry, log: Logger) {
+  /** @param gather waits after a call for what closes meanwhile, until the signal is aborted at the latest. */
+  constructor(
+    database: Database,
+    quota: Quota,
+    registry: Registry,
+    log: Logger,
+    gather = (signal: AbortSignal): Promise<unknown> => pause(GATHER_MS, signal),
+  ) {
     this.#database = database;
     this.#quota = quota;
     this.#log = log;
+    this.#gather = gather;
     this.#lag = settleLag(registry);
     outboxGauges(registry, database, log);
   }
@@ -57,7 +72,7 @@ export class Settler {
     this.#polling ??= this.#pollForEver();
   }
 
-  /** Sends these soon, together with whatever else has just been closed. They must be committed. */
+  /** Sends these soon, together with whatever else is closed meanwhile. They must be committed. */
   push(closed: readonly Settlement[]): void {
     // While the quota service is away they wait in the outbox, where they already are.
     if (this.#failures > 0 || this.#queue.length + closed.length > MAX_QUEUED) return;
@@ -70,7 +85,7 @@ export class Settler {
     this.#pushing ??= tracer()?.outside(() => this.#pushAll()) ?? this.#pushAll();
   }
 
-  /** Sends what is queued and stops; the rest is the next process's. */
+  /** Sends what is queued, without gathering more, and stops; the rest is the next process's. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#pushing;
@@ -85,6 +100,8 @@ export class Settler {
       const isSettled = await this.#settle(batch);
       this.#endSpans(isSettled ? batch : [...batch, ...this.#queue], isSettled);
       if (!isSettled) this.#queue = [];
+      // A full batch has left others behind, which have been gathered long enough.
+      if (batch.length < BATCH) await this.#gather(this.#stop.signal);
     }
     this.#pushing = undefined;
   }

@@ -10,9 +10,9 @@ export async function* joined<Event extends string | object>(
   flush: () => Promise<void>,
 ): AsyncGenerator<string | Event> {
   const texts = source[Symbol.asyncIterator]();
-  const over = Promise.withResolvers<void>();
   let text = Promise.withResolvers<void>();
-  let room = Promise.withResolvers<void>();
+  let endWindow: (() => void) | undefined;
+  let giveRoom: (() => void) | undefined;
   let before: (string | Event)[] = [];
   let waiting = "";
   let isOver = false;
@@ -29,14 +29,25 @@ export async function* joined<Event extends string | object>(
           waiting = "";
         }
         text.resolve();
-        if (waiting.length >= MAX_WAITING_CHARACTERS && !isLeft) await room.promise;
+        if (waiting.length >= MAX_WAITING_CHARACTERS && !isLeft) {
+          await new Promise<void>((resolve) => {
+            giveRoom = resolve;
+          });
+        }
       }
     } finally {
       isOver = true;
       text.resolve();
-      over.resolve();
+      endWindow?.();
     }
   };
+
+  /** Resolves with `flush`, or at the end of the source. */
+  const window = () =>
+    new Promise<void>((resolve, reject) => {
+      endWindow = resolve;
+      flush().then(resolve, reject);
+    });
 
   const gathering = gather();
   // It is awaited below; until then a failure is nobody's fault.
@@ -49,17 +60,16 @@ export async function* joined<Event extends string | object>(
       waiting = "";
       before = [];
       if (!isOver) text = Promise.withResolvers();
-      room.resolve();
-      room = Promise.withResolvers();
+      giveRoom?.();
       for (const event of earlier) if (event !== "") yield event;
       if (ready !== "") yield ready;
       await text.promise;
-      if (!isOver) await Promise.race([flush(), over.promise]);
+      if (!isOver) await window();
     } while (!isOver || waiting !== "" || before.length > 0);
     await gathering;
   } finally {
     isLeft = true;
-    room.resolve();
+    giveRoom?.();
     if (!isOver) await texts.return?.();
     await gathering.catch(() => undefined);
   }

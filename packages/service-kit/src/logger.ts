@@ -1,5 +1,4 @@
-import { type Logger, type LoggerOptions, pino } from "pino";
-import { stdout } from "./log-output.ts";
+import { type Logger, pino } from "pino";
 import { tracer } from "./tracing/tracer.ts";
 
 export type { Logger };
@@ -22,7 +21,7 @@ const SECRET_FIELDS = [
 
 /** JSON lines on stdout: level as a word, time in ISO 8601, the service's name, and the trace's id where there is one. */
 export function createLogger(service: string, level: LogLevel): Logger {
-  const options: LoggerOptions = {
+  return pino({
     level,
     base: { service },
     messageKey: "message",
@@ -31,8 +30,7 @@ export function createLogger(service: string, level: LogLevel): Logger {
     mixin: () => tracer()?.ids() ?? {},
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: "[redacted]" },
     serializers: { error: describeError },
-  };
-  return pino(options, stdout());
+  });
 }
 
 /** What a log line may say of an error: names, codes and stack, with its causes; never a query's values or a request's body. */

@@ -40,9 +40,7 @@ export function createSseSink(raw: ServerResponse, options: SseOptions): TurnSin
       raw.once("close", () => clearInterval(heartbeat));
       write("meta", meta);
     },
-    async token(text) {
-      if (!write("token", { text })) await drained(raw, options.hurry);
-    },
+    token: (text) => (write("token", { text }) ? undefined : drained(raw, options.hurry)),
     blocked: (blocked) => void write("blocked", blocked),
     error: (failure) => void write("error", failure),
     done(done) {

@@ -19,11 +19,12 @@ export type Done = {
 
 /**
  * Where a turn writes its events, in the contract's order. SSE is the first one.
- * `token` resolves when the reader can take more, so that a slow reader slows the model and fills no memory.
+ * `token` gives a promise when the reader is slow, which resolves when it can take more: to be awaited, so that it slows the model and
+ * fills no memory.
  */
 export type TurnSink = {
   meta(meta: Meta): void;
-  token(text: string): Promise<void>;
+  token(text: string): Promise<void> | undefined;
   blocked(blocked: Blocked): void;
   error(failure: Failure | QuotaExceeded): void;
   done(done: Done): void;

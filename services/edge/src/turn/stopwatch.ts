@@ -23,6 +23,7 @@ export class Stopwatch {
 
   /** Ends the phase it is in and begins another. */
   enter(phase: string): void {
+    if (phase === this.#current) return;
     this.#lap();
     this.#current = phase;
     if (!this.#slices.has(phase)) this.#slices.set(phase, 0);

@@ -217,9 +217,13 @@ async function stream(
       if (ending.content === "") ending.firstTokenMs = watch.elapsedMs();
       ending.content += event.value.text;
       failpoint("edge.token");
-      watch.enter("reader");
-      await sink.token(event.value.text);
       watch.enter("tokens");
+      const taken = sink.token(event.value.text);
+      if (taken !== undefined) {
+        watch.enter("reader");
+        await taken;
+        watch.enter("tokens");
+      }
     } else if (event.case === "toolCall") {
       const { name, arguments: given, status, latencyMs } = event.value;
       ending.toolsCalled.push({ name, arguments: given, status, latencyMs });

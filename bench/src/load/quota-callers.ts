@@ -11,9 +11,12 @@ type Turn = (workspaceId: string, turnId: string) => Promise<void>;
 const plan = JSON.parse(process.argv[2] ?? "{}") as QuotaPlan;
 
 function byGrpc(): Turn {
-  const client = createClient(QuotaService, openChannel({ target: plan.target, retryable: [] }), (metadata) =>
-    metadata.set("authorization", `Bearer ${plan.internalToken}`),
-  );
+  const channel = openChannel({ target: plan.target, retryable: [] });
+  const bearer = `Bearer ${plan.internalToken}`;
+  // As the services call each other.
+  const client = createClient(QuotaService, channel, (metadata) => metadata.set("authorization", bearer), {
+    sharing: "unary",
+  });
   const options = { timeoutMs: 30_000 };
   return async (workspaceId, turnId) => {
     const { month } = await client.reserve({ workspaceId, turnId }, options);

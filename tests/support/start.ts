@@ -1,7 +1,7 @@
-import { access, mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startLocalPostgres } from "@parley/local-postgres";
+import { removeLocalPostgres } from "@parley/local-postgres";
 import { freePorts, type RunningProcess, startProcess } from "@parley/testing";
 import { root } from "./processes.ts";
 
@@ -22,7 +22,7 @@ export async function makePlace(): Promise<Place> {
     port,
     env: { DATA_DIR: dataDir, PORT: String(port) },
     async remove() {
-      await removeDatabase(dataDir, port);
+      await removeLocalPostgres(join(dataDir, "postgres"));
       await rm(dataDir, { recursive: true, force: true });
     },
   };
@@ -53,22 +53,4 @@ export function publicKeyOf(parley: RunningProcess): string {
   const [, key] = /Public key\s+(svc_pk_\w+)/.exec(parley.stdout()) ?? [];
   if (key === undefined) throw new Error(`no key in:\n${parley.output()}`);
   return key;
-}
-
-async function removeDatabase(dataDir: string, port: number): Promise<void> {
-  const secrets = join(dataDir, "secrets.json");
-  const wasMade = await access(secrets).then(
-    () => true,
-    () => false,
-  );
-  if (!wasMade) return;
-  const { databasePassword } = JSON.parse(await readFile(secrets, "utf8")) as { databasePassword: string };
-  const database = await startLocalPostgres({
-    dataDir: join(dataDir, "postgres"),
-    port: port + 8,
-    password: databasePassword,
-    fast: true,
-  });
-  await database.stop();
-  await rm(database.dataDir, { recursive: true, force: true });
 }

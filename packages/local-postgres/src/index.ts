@@ -1,2 +1,3 @@
 export { LocalPostgresError, type LocalPostgresErrorCode } from "./errors.ts";
+export { removeLocalPostgres } from "./remove.ts";
 export { type LocalPostgres, type LocalPostgresOptions, startLocalPostgres } from "./start.ts";

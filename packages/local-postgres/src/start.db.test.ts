@@ -9,6 +9,7 @@ import { Client } from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { unprivilegedOwner } from "./owner.ts";
 import { findPlace } from "./place.ts";
+import { removeLocalPostgres } from "./remove.ts";
 import { type LocalPostgres, startLocalPostgres } from "./start.ts";
 
 const password = "p@ss/word";
@@ -29,7 +30,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const server of running.splice(0)) await server.stop();
-  await rm((await findPlace(dataDir)).dataDir, { recursive: true, force: true });
+  await removeLocalPostgres(dataDir);
   await rm(dir, { recursive: true });
 });
 
@@ -143,6 +144,15 @@ describe("a server that outlived its starter", () => {
     const server = await start();
     await expect(start({ password: "other" })).rejects.toThrow(expect.objectContaining({ code: "password_rejected" }));
     expect(await query(server.url, "SELECT 1 AS n")).toEqual([{ n: 1 }]);
+  });
+
+  it("is ended when its data is removed", async () => {
+    const outlived = await startElsewhere();
+    await outlived.kill("SIGKILL");
+    const place = await findPlace(dataDir);
+    await removeLocalPostgres(dataDir);
+    await expect(query(outlived.url, "SELECT 1")).rejects.toThrow("ECONNREFUSED");
+    await expect(stat(place.dataDir)).rejects.toThrow("ENOENT");
   });
 });
 

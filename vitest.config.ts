@@ -11,6 +11,8 @@ const systemTimeoutMs = process.env.PARLEY_TEST_FULL === "1" ? 1_200_000 : 60_00
 const alone = ["tests/{edge,observability}/**/*.test.ts"];
 /** Files run side by side: much of their time they wait. */
 const maxWorkers = 2;
+/** One process runs file after file, and loads what they share once: no file leaves anything behind for the next. */
+const isolate = false;
 // What the processes that tests start keep between runs, so that each of hundreds need not compile its modules anew.
 const env = { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/parley/compiled", import.meta.url)) };
 
@@ -24,6 +26,7 @@ export default defineConfig({
           name: "unit",
           sequence: { groupOrder: 0 },
           maxWorkers,
+          isolate,
           include: ["{packages,services,deploy,bench}/**/*.test.ts"],
           exclude: ["**/*.{db,browser,chart,images}.test.ts", "**/node_modules/**"],
           setupFiles: ["packages/testing/src/vitest-setup.ts"],
@@ -34,6 +37,7 @@ export default defineConfig({
           name: "chart",
           sequence: { groupOrder: 0 },
           maxWorkers,
+          isolate,
           include: ["deploy/**/*.chart.test.ts"],
           testTimeout: 30_000,
           // Helm is fetched the first time.
@@ -45,6 +49,7 @@ export default defineConfig({
           name: "integration",
           sequence: { groupOrder: 1 },
           maxWorkers,
+          isolate,
           env,
           include: ["{packages,services,deploy,bench}/**/*.db.test.ts"],
           globalSetup: ["packages/testing/src/global-setup.ts"],
@@ -58,6 +63,7 @@ export default defineConfig({
           name: "system",
           sequence: { groupOrder: 2 },
           maxWorkers,
+          isolate,
           env,
           include: ["tests/**/*.test.ts"],
           exclude: ["**/*.{browser,images,pictures}.test.ts", ...alone, "**/node_modules/**"],
@@ -72,6 +78,7 @@ export default defineConfig({
           name: "browser",
           sequence: { groupOrder: 3 },
           maxWorkers,
+          isolate,
           env,
           include: ["tests/browser/**/*.browser.test.ts"],
           globalSetup: ["tests/browser/global-setup.ts"],
@@ -84,6 +91,7 @@ export default defineConfig({
           name: "alone",
           sequence: { groupOrder: 4 },
           fileParallelism: false,
+          isolate,
           env,
           include: alone,
           globalSetup: ["tests/support/global-setup.ts"],

@@ -20,6 +20,12 @@ export function killLeftovers(): void {
   groups.clear();
 }
 
+/** What SIGTERM does to a worker. */
+export function endWithoutLeftovers(): void {
+  killLeftovers();
+  process.exit(143);
+}
+
 function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");

@@ -1,4 +1,4 @@
-import { chromiumCommand } from "@parley/testing";
+import { chromiumCommand, headlessChromiumCommand } from "@parley/testing";
 import { type Browser, chromium } from "playwright-core";
 
 const FLAGS = [
@@ -11,9 +11,12 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** Starts the machine's own Chromium. */
-export function launchChromium(): Promise<Browser> {
-  const executablePath = chromiumCommand();
+/** The whole browser, as visitors have it, or only what is inside its windows. */
+export type BrowserKind = "whole" | "pages";
+
+/** Starts the machine's own Chromium; where it cannot be had without its windows, the whole of it. */
+export function launchChromium(kind: BrowserKind): Promise<Browser> {
+  const executablePath = (kind === "pages" ? headlessChromiumCommand() : undefined) ?? chromiumCommand();
   if (!executablePath) throw new Error("there is no chromium on the PATH");
   return chromium.launch({ executablePath, headless: true, args: FLAGS });
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { describeInBrowser, eventually } from "./stage.ts";
+import { describeInWholeBrowser, eventually } from "./stage.ts";
 
-describeInBrowser("continuity", (stage) => {
+describeInWholeBrowser("continuity", (stage) => {
   it("shows the conversation again after a reload, and goes on in the same session", async () => {
     const widget = await stage.visitAndOpen();
     await widget.askAndWait("markdown");

@@ -1,9 +1,9 @@
 import { type DemoSite, startDemoSite } from "@parley/demo-site";
 import { expect, it } from "vitest";
-import { describeInBrowser, eventually } from "./stage.ts";
+import { describeInWholeBrowser, eventually } from "./stage.ts";
 import { WidgetPage } from "./widget-page.ts";
 
-describeInBrowser("the sample shop", (stage) => {
+describeInWholeBrowser("the sample shop", (stage) => {
   const withShop = async (test: (shop: DemoSite, widget: WidgetPage) => Promise<void>) => {
     const { url, bot } = stage.service;
     const shop = await startDemoSite({ port: 0, host: "localhost", edgeUrl: url, publicKey: bot.publicKey });

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { differences, expectLook } from "./look.ts";
-import { describeInBrowser, type Visit } from "./stage.ts";
+import { describeInWholeBrowser, type Visit } from "./stage.ts";
 import type { WidgetPage } from "./widget-page.ts";
 
 /** The letters of the pictures come with the packages, so that they are the same whatever fonts a machine has. */
@@ -48,7 +48,7 @@ const CHANGES = [
   ".launcher { border-radius: 0.5em }",
 ];
 
-describeInBrowser("the look", (stage) => {
+describeInWholeBrowser("the look", (stage) => {
   const open = async (visit: Visit): Promise<WidgetPage> => {
     const { publicKey } = await stage.service.addBot({ font_family: "Look" });
     return stage.visitAndOpen({ context: WINDOW, head: await fontFaces(), body: " ", publicKey, ...visit });

@@ -2,7 +2,7 @@ import { describeWith } from "@parley/testing";
 import { expect, it } from "vitest";
 import { bundleApp } from "./bundle.ts";
 import { recipe } from "./recipes.ts";
-import { describeInBrowser, eventually, type Visit } from "./stage.ts";
+import { describeInWholeBrowser, eventually, type Visit } from "./stage.ts";
 import { recordViolations } from "./violations.ts";
 import { renderWithWordPress } from "./wordpress.ts";
 
@@ -53,7 +53,7 @@ const tagManager = (tag: string) => `
   addEventListener("popstate", fire);
 `;
 
-describeInBrowser("the recipes of docs/embed.md", (stage) => {
+describeInWholeBrowser("the recipes of docs/embed.md", (stage) => {
   const here = () => ({ url: stage.service.url, publicKey: stage.service.bot.publicKey });
   const visit = (body: string, more: Visit = {}) => stage.visit({ body, isEmbedded: false, ...more });
 

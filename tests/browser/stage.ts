@@ -1,7 +1,7 @@
 import { describeWith } from "@parley/testing";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
-import { launchChromium } from "./chromium.ts";
+import { type BrowserKind, launchChromium } from "./chromium.ts";
 import type {} from "./global-setup.ts";
 import { Service } from "./service.ts";
 import { type Site, startSite } from "./site.ts";
@@ -35,10 +35,10 @@ export class Stage {
   #pages = 0;
   #parts: { readonly service: Service; readonly site: Site; readonly browser: Browser } | undefined;
 
-  async open(): Promise<void> {
+  async open(kind: BrowserKind): Promise<void> {
     const system = inject("system");
     if (!system) throw new Error("the run has started no system");
-    const [service, site, browser] = await Promise.all([Service.open(system), startSite(), launchChromium()]);
+    const [service, site, browser] = await Promise.all([Service.open(system), startSite(), launchChromium(kind)]);
     this.#parts = { service, site, browser };
   }
 
@@ -102,11 +102,16 @@ export class Stage {
   }
 }
 
-/** A suite in a real Chromium; left out, and loudly said so, where there is none. */
-export function describeInBrowser(name: string, suite: (stage: Stage) => void): void {
+/** A suite in a real Chromium, of which only the pages are needed; left out, and loudly said so, where there is none. */
+export const describeInBrowser = (name: string, suite: (stage: Stage) => void) => describeIn("pages", name, suite);
+
+/** The same in the whole of it, for what has to do with tabs, memory and sites as visitors have them, and for how it is drawn. */
+export const describeInWholeBrowser = (name: string, suite: (stage: Stage) => void) => describeIn("whole", name, suite);
+
+function describeIn(kind: BrowserKind, name: string, suite: (stage: Stage) => void): void {
   describeWith("chromium", name, () => {
     const stage = new Stage();
-    beforeAll(() => stage.open());
+    beforeAll(() => stage.open(kind));
     afterEach(() => stage.clear());
     afterAll(() => stage.close());
     suite(stage);

@@ -17,6 +17,7 @@ export { startRedis, type TestRedis } from "./redis.ts";
 export {
   chromiumCommand,
   findCommand,
+  headlessChromiumCommand,
   isMet,
   nginxCommand,
   phpCommand,

@@ -279,7 +279,11 @@ describe("with its database away", () => {
       expect((await fetch(`${other.opsUrl}/healthz/ready`)).status).toBe(200);
       await network.resume();
       expect(await proxy.rowsOf("ws_test", turnId, 3)).toHaveLength(3);
-      expect(await other.metric('parley_llm_ledger_rows_total{result="late",service="llm-proxy"}')).toBe(3);
+      // It counts a row once it has heard that the row is there.
+      await eventually(
+        () => other.metric('parley_llm_ledger_rows_total{result="late",service="llm-proxy"}'),
+        (late) => late === 3,
+      );
     } finally {
       await other.drop();
       await network.close();

@@ -52,7 +52,10 @@ describeWith("redis", "the limiter on Redis", () => {
     const until = performance.now() + 900;
     while (performance.now() < until) {
       const before = performance.now();
-      const decision = await replicas[0]?.take(quick, "a");
+      // On a machine that stalls one may come too late: then nobody passes by it.
+      const decision = await replicas[0]?.take(quick, "a").catch((error: Error) => {
+        expect(error.message).toBe("redis did not answer in time");
+      });
       if (decision?.allowed) passed.push(before);
     }
     expect(passed.length).toBeGreaterThanOrEqual(15);

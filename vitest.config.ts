@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Three rings: unit tests beside the code need nothing; integration tests (*.db.test.ts) talk to a real PostgreSQL or
 // Redis; tests/ starts the whole system and speaks HTTP to it, some of it in a browser.
@@ -10,16 +11,43 @@ const systemTimeoutMs = process.env.PARLEY_TEST_FULL === "1" ? 1_200_000 : 60_00
 /** What puts the machine under load and measures it meanwhile: each has it to itself. */
 const alone = ["tests/{edge,observability}/**/*.test.ts"];
 /** Files run side by side: much of their time they wait. */
-const maxWorkers = 2;
+const maxWorkers = 3;
 /** One process runs file after file, and loads what they share once: no file leaves anything behind for the next. */
 const isolate = false;
 // What the processes that tests start keep between runs, so that each of hundreds need not compile its modules anew.
 const env = { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/parley/compiled", import.meta.url)) };
 
-// The rings run one after the other, and what must be alone comes last.
+/** What takes longest of what whole systems and browsers are needed for, so that none of it is left over at the end. */
+const longest = [
+  "tests/browser/accessibility.browser.test.ts",
+  "tests/start.test.ts",
+  "tests/readme.test.ts",
+  "tests/contract/contract.test.ts",
+  "tests/browser/errors.browser.test.ts",
+  "tests/cli.test.ts",
+  "tests/books/chaos.test.ts",
+  "tests/discovery.test.ts",
+  "tests/browser/chat.browser.test.ts",
+  "tests/browser/configuration.browser.test.ts",
+  "tests/books/failpoints.test.ts",
+  "tests/traces.test.ts",
+].map((file) => fileURLToPath(new URL(file, import.meta.url)));
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId, project }: TestSpecification) => {
+      const index = longest.indexOf(moduleId);
+      return project.config.sequence.groupOrder * 1_000 + (index === -1 ? longest.length : index);
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
+
+// The rings run one after the other, those of the system and of the browser together, and what must be alone comes last.
 export default defineConfig({
   test: {
     reporters: ["default", ...(results ? [["json", { outputFile: results }] as ["json", object]] : [])],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -48,7 +76,8 @@ export default defineConfig({
         test: {
           name: "integration",
           sequence: { groupOrder: 1 },
-          maxWorkers,
+          // Some of them measure milliseconds.
+          maxWorkers: 2,
           isolate,
           env,
           include: ["{packages,services,deploy,bench}/**/*.db.test.ts"],
@@ -76,7 +105,7 @@ export default defineConfig({
       {
         test: {
           name: "browser",
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 2 },
           maxWorkers,
           isolate,
           env,
@@ -89,7 +118,7 @@ export default defineConfig({
       {
         test: {
           name: "alone",
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 3 },
           fileParallelism: false,
           isolate,
           env,

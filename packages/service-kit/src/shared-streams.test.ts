@@ -154,6 +154,18 @@ test("a caller that is gone ends its calls", async () => {
   await Promise.all(calls);
 });
 
+test("a caller that closes while it asks for new streams asks for no more", async () => {
+  const getUsage = await usageOf(echo);
+  await sleep(600);
+  wire.latency(100);
+  const last = getUsage("1");
+  await sleep(50);
+  await caller.close();
+  await expect(last).resolves.toMatchObject({ used: 1 });
+  // By now it has its answer, and would ask for the next one: on a closed channel that throws, which nobody awaits.
+  await sleep(400);
+});
+
 test("calls on a stream that is lost are made again by themselves", async () => {
   const held: (() => void)[] = [];
   let isHolding = true;

@@ -63,12 +63,11 @@ export class CarriedCalls {
 
   /** The channel gives stream after stream to its replicas in turn; once one comes round again, each has one. */
   async #renew(): Promise<void> {
-    const isReady = this.#channel.getChannel().getConnectivityState(false) === connectivityState.READY;
-    if (!isReady || this.#isOpening) return;
+    if (this.#isOpening || !this.#isReady()) return;
     this.#isOpening = true;
     this.#renewAtMs = performance.now() + RENEW_AFTER_MS;
     const streams = new Map<string, SharedStream>();
-    for (;;) {
+    while (this.#isReady()) {
       const stream = this.#open();
       const peer = await stream.peer();
       if (peer === undefined || streams.has(peer)) {
@@ -81,6 +80,10 @@ export class CarriedCalls {
     this.#streams = [...streams].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, stream]) => stream);
     for (const stream of before) stream.retire();
     this.#isOpening = false;
+  }
+
+  #isReady(): boolean {
+    return this.#channel.getChannel().getConnectivityState(false) === connectivityState.READY;
   }
 
   #open(): SharedStream {

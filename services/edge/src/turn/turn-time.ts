@@ -2,10 +2,17 @@ import type { OpenTurnResponse } from "@parley/rpc/conversation";
 import type { Waits } from "@parley/rpc/llm";
 import type { Stopwatch } from "./stopwatch.ts";
 
-/** Where the time until now went, as the conversation service is told it. */
+/**
+ * Where the time until now went, as the conversation service is told it. The phases' sum is the wall time: a clock that is read a second
+ * time may be read milliseconds later.
+ */
 export function timeOf(watch: Stopwatch) {
-  const phases = watch.phases.map(({ name, microseconds }) => ({ name, microseconds: BigInt(microseconds) }));
-  return { latencyMs: watch.elapsedMs(), phases };
+  const { phases } = watch;
+  const total = phases.reduce((sum, { microseconds }) => sum + microseconds, 0);
+  return {
+    latencyMs: Math.round(total / 1_000),
+    phases: phases.map(({ name, microseconds }) => ({ name, microseconds: BigInt(microseconds) })),
+  };
 }
 
 /** Of the opening that has just ended, the search for knowledge is a phase of its own. */

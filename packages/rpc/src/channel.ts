@@ -14,8 +14,11 @@ export type ChannelOptions = {
 // Together below 15 s. The answer gets the larger part: a peer that is busy for some seconds is not away.
 const KEEPALIVE_MS = 5_000;
 const KEEPALIVE_TIMEOUT_MS = 9_000;
-/** What a call may have under way to us that nobody has asked for yet: a slow reader's stream waits at its sender. */
-const FLOW_CONTROL_WINDOW_BYTES = 16 * 1024;
+/**
+ * What an HTTP/2 stream may have under way to us that nobody has asked for yet. Calls that share one have windows of their own within it;
+ * one that goes by itself and whose reader is slow waits at its sender.
+ */
+const FLOW_CONTROL_WINDOW_BYTES = 64 * 1024;
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 /**

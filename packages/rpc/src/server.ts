@@ -43,7 +43,10 @@ export type ServiceImplementation<S extends DescService> = {
 };
 
 /** Runs around every call: refuses it, times it, or turns what it throws into an RpcError. */
-export type Interceptor = (context: CallContext, next: () => Promise<void>) => Promise<void>;
+export type Interceptor = ((context: CallContext, next: () => Promise<void>) => Promise<void>) & {
+  /** Whether a caller of this metadata may open a stream for calls to share; everybody may unless it is given. */
+  admits?: (metadata: Metadata) => boolean;
+};
 
 type Send = (response: Message) => Promise<unknown> | undefined;
 
@@ -58,7 +61,7 @@ export function implementService<S extends DescService>(
   intercept: Interceptor,
 ): void {
   const handlers = implementation as Record<string, unknown>;
-  const carried = carriedMethods(server);
+  const carried = carriedMethods(server, intercept.admits ?? (() => true));
   const bound = service.methods.map((method): [string, UntypedHandleCall] => {
     const isStream = method.methodKind === "server_streaming";
     const serve = (isStream ? serveStream : serveUnary)(method, handlers[method.localName] as never, intercept);

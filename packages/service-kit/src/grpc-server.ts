@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import { Server } from "@grpc/grpc-js";
+import { type Metadata, Server } from "@grpc/grpc-js";
 import { type Interceptor, RpcError, status } from "@parley/rpc";
 import { HealthImplementation } from "grpc-health-check";
 import type { Histogram } from "prom-client";
@@ -82,13 +82,13 @@ async function drain(server: Server, health: HealthImplementation, drainMs: numb
 /** Refuses calls without the internal token, times every call, and maps what it throws to a gRPC status and a stable code. */
 export function guardCalls(internalToken: string, durations: Histogram<"method" | "status">, log: Logger): Interceptor {
   const expected = Buffer.from(`Bearer ${internalToken}`);
-  return async (context, next) => {
+  const admits = (metadata: Metadata) => sameSecret(metadata.get("authorization")[0], expected);
+  const guard: Interceptor = async (context, next) => {
     const started = performance.now();
     let outcome = status.OK;
     let span: Span | undefined;
     try {
-      const given = context.metadata.get("authorization")[0];
-      if (!sameSecret(given, expected))
+      if (!admits(context.metadata))
         throw new RpcError(status.UNAUTHENTICATED, "unauthenticated", "internal token missing or wrong");
       failpoint(context.method, "before");
       // Only of callers that are our own.
@@ -106,6 +106,7 @@ export function guardCalls(internalToken: string, durations: Histogram<"method" 
       durations.observe({ method: context.method, status: status[outcome] }, (performance.now() - started) / 1_000);
     }
   };
+  return Object.assign(guard, { admits });
 }
 
 function sameSecret(given: unknown, expected: Buffer): boolean {

@@ -311,6 +311,18 @@ describe("calls that are answered by streams", () => {
     await other.return?.();
   });
 
+  test("who cancels hears no more, also of what has come already, whole or not", async () => {
+    const list = await listOf(async function* () {
+      for (const n of numbers(5)) yield { counted: [String(n)] };
+    });
+    const cancel = new AbortController();
+    const answers = list("1", { ...TIMEOUT, signal: cancel.signal })[Symbol.asyncIterator]();
+    expect((await answers.next()).value.counted).toEqual(["0"]);
+    await sleep(100);
+    cancel.abort();
+    await expect(answers.next()).rejects.toMatchObject({ status: status.CANCELLED });
+  });
+
   test("a stream that is lost fails its calls, and the next ones find another", async () => {
     const list = await listOf(endless);
     const calls = numbers(5).map((n) => read(list(String(n))));

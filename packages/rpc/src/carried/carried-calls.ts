@@ -61,25 +61,34 @@ export class CarriedCalls {
     return undefined;
   }
 
-  /** The channel gives stream after stream to its replicas in turn; once one comes round again, each has one. */
+  /**
+   * The channel gives stream after stream to its replicas in turn, unless calls of their own come between. Once two have brought nothing
+   * new, each has one, but those that do not answer.
+   */
   async #renew(): Promise<void> {
     if (this.#isOpening || !this.#isReady()) return;
     this.#isOpening = true;
     this.#renewAtMs = performance.now() + RENEW_AFTER_MS;
     const streams = new Map<string, SharedStream>();
-    while (this.#isReady()) {
-      const stream = this.#open();
-      const peer = await stream.peer();
-      if (peer === undefined || streams.has(peer)) {
-        stream.retire();
-        break;
+    let nothingNew = 0;
+    try {
+      while (nothingNew < 2 && this.#isReady()) {
+        const stream = this.#open();
+        const peer = await stream.peer();
+        if (peer === undefined || streams.has(peer)) {
+          stream.cancel();
+          nothingNew++;
+        } else {
+          streams.set(peer, stream);
+          nothingNew = 0;
+        }
       }
-      streams.set(peer, stream);
+    } finally {
+      const before = this.#streams;
+      this.#streams = [...streams].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, stream]) => stream);
+      for (const stream of before) stream.retire();
+      this.#isOpening = false;
     }
-    const before = this.#streams;
-    this.#streams = [...streams].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, stream]) => stream);
-    for (const stream of before) stream.retire();
-    this.#isOpening = false;
   }
 
   #isReady(): boolean {

@@ -8,7 +8,7 @@ type Stream<Message> = {
 
 /**
  * Writes frames to a stream, those of one turn of the event loop in one message, and while the other end does not read, none. What then
- * waits is bounded by whoever pushes it.
+ * waits is for whoever pushes it to bound.
  */
 export class Gathered<Frame, Message> {
   readonly #stream: Stream<Message>;

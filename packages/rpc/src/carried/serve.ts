@@ -25,17 +25,26 @@ export type CarriedMethod = (
   send: Send,
 ) => Promise<Uint8Array | undefined>;
 
+/** A message over 16 MiB would end the stream, and every other call with it. */
+const MAX_RESPONSE_BYTES = 15 * 1024 * 1024;
 const LEFT = new RpcError(status.CANCELLED, "cancelled", "the caller went away");
+const STRANGER = new RpcError(status.UNAUTHENTICATED, "unauthenticated", "this caller may not share a stream");
 
 const servers = new WeakMap<Server, Map<string, CarriedMethod>>();
 
-/** The methods that can be called on shared streams of this server, by `package.Service/Method`; whatever is added is served. */
-export function carriedMethods(server: Server): Map<string, CarriedMethod> {
+/**
+ * The methods that can be called on shared streams of this server, by `package.Service/Method`; whatever is added is served.
+ * @param admits whether who opens a stream may call anything on it; of others nothing is read.
+ */
+export function carriedMethods(server: Server, admits: (metadata: Metadata) => boolean): Map<string, CarriedMethod> {
   const known = servers.get(server);
   if (known !== undefined) return known;
   const methods = new Map<string, CarriedMethod>();
   servers.set(server, methods);
-  const Carry = (stream: Stream) => new SharedCalls(stream, methods);
+  const Carry = (stream: Stream) => {
+    if (admits(stream.metadata)) new SharedCalls(stream, methods);
+    else stream.emit("error", STRANGER.toStatus());
+  };
   server.addService(serviceDefinition(CallsService), { Carry });
   return methods;
 }
@@ -86,8 +95,13 @@ class SharedCalls {
       for (const { callId, step } of frames) {
         if (step.case === "begin") void this.#answer(callId, step.value);
         else if (step.case === "takenBytes") this.#calls.get(callId)?.window.taken(step.value);
-        else this.#leave(callId);
+        // What a later version may say besides is no cancel.
+        else if (step.case === "cancel") this.#leave(callId);
       }
+      // Who does not read what is answered is not read either.
+      if (!this.#frames.isBlocked || stream.isPaused()) return;
+      stream.pause();
+      stream.once("drain", () => stream.resume());
     });
     stream.on("end", () => {
       this.#isLast = true;
@@ -102,19 +116,23 @@ class SharedCalls {
 
   async #answer(callId: number, { method, request, metadata, timeoutMs }: CallBegin): Promise<void> {
     const controller = new AbortController();
+    const { signal } = controller;
     const window = new Window();
     const timer = setTimeout(() => this.#leave(callId), timeoutMs);
     this.#calls.set(callId, { controller, window, timer });
     const send = (response: Uint8Array) => {
-      if (controller.signal.aborted) return undefined;
+      if (signal.aborted) return undefined;
+      requireShort(response);
       this.#frames.push({ callId, response }, response.length);
       return window.sent(response.length);
     };
-    const called = this.#methods.get(method) ?? unknown;
-    const all = withTexts(this.#stream.metadata, metadata);
-    const last = await ended(called(request, all, controller.signal, send));
+    const last = await ended(() => {
+      const called = this.#methods.get(method);
+      if (called === undefined) throw new RpcError(status.UNIMPLEMENTED, "unimplemented", "no such method");
+      return called(request, withTexts(this.#stream.metadata, metadata), signal, send);
+    });
     clearTimeout(timer);
-    if (controller.signal.aborted) return;
+    if (signal.aborted) return;
     this.#calls.delete(callId);
     this.#frames.push({ callId, ...last }, last.response?.length ?? 0);
     this.#endWhenDone();
@@ -137,19 +155,26 @@ class SharedCalls {
   }
 }
 
-async function unknown(): Promise<never> {
-  throw new RpcError(status.UNIMPLEMENTED, "unimplemented", "no such method");
-}
-
 const SUCCESS = create(CallEndSchema);
 
-async function ended(answer: Promise<Uint8Array | undefined>) {
+/** The last frame of a call, whatever becomes of it: nobody awaits what is thrown. */
+async function ended(answer: () => Promise<Uint8Array | undefined>) {
   try {
-    return { response: await answer, end: SUCCESS };
+    const response = await answer();
+    if (response) requireShort(response);
+    return { response, end: SUCCESS };
   } catch (error) {
-    const { status, code, message } = error as RpcError;
-    return { response: undefined, end: create(CallEndSchema, { status, code, message }) };
+    const { status: code, code: name, message } = error instanceof RpcError ? error : UNREADABLE;
+    return { response: undefined, end: create(CallEndSchema, { status: code, code: name, message }) };
   }
+}
+
+// Methods throw RpcError, so all that is left is metadata that no header can hold.
+const UNREADABLE = new RpcError(status.INVALID_ARGUMENT, "invalid_argument", "the call's metadata cannot be read");
+
+function requireShort(response: Uint8Array): void {
+  if (response.length <= MAX_RESPONSE_BYTES) return;
+  throw new RpcError(status.RESOURCE_EXHAUSTED, "resource_exhausted", "the response is too large");
 }
 
 function withTexts(metadata: Metadata, texts: Record<string, string>): Metadata {

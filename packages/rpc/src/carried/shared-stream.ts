@@ -33,16 +33,25 @@ const CARRY = methodDefinition(CallsService.method.carry);
 
 /** A response, the end, both, or why there will be neither. */
 type Heard = { response?: Uint8Array | undefined; isLast: boolean } | RpcError;
-type Ongoing = { hear: (heard: Heard) => void; stop: () => void };
+type Hear = (heard: Heard) => void;
+/** Told that its caller waits no longer. */
+type GiveUp = (reason: RpcError) => void;
+type Ongoing = {
+  callId: number;
+  /** Ends the call at this end, and, unless it has ended there, at the other. */
+  end: () => void;
+};
 
 /** One stream to a replica, and the calls that are under way on it. */
 export class SharedStream {
   readonly #stream: ClientDuplexStream<Message, Message>;
   readonly #frames: Gathered<CallFrame, Message>;
   readonly #peer: Promise<string | undefined>;
-  readonly #calls = new Map<number, Ongoing>();
+  /** Those that have not ended at the other end. */
+  readonly #calls = new Map<number, Hear>();
   #nextId = 0;
   #isRetired: boolean = false;
+  #isLost: boolean = false;
 
   /** @param onEnd told how the stream itself has ended. */
   constructor(channel: Client, metadata: Metadata, onEnd: (code: status) => void) {
@@ -75,6 +84,12 @@ export class SharedStream {
     return this.#peer;
   }
 
+  /** Gives it up; for one on which no call was made. */
+  cancel(): void {
+    this.#isRetired = true;
+    this.#stream.cancel();
+  }
+
   /** Ends it once the calls on it have ended. */
   retire(): void {
     this.#isRetired = true;
@@ -84,14 +99,15 @@ export class SharedStream {
   /** Makes a unary call. Throws RpcError, UNAVAILABLE when the stream was lost with the call on it. */
   async unary(method: string, request: Uint8Array, call: Call): Promise<Uint8Array> {
     const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
-    const callId = this.#begin(method, request, call, (heard) => {
+    const hear = (heard: Heard) => {
       if (heard instanceof RpcError) reject(heard);
       else resolve(heard.response ?? new Uint8Array());
-    });
+    };
+    const ongoing = this.#begin(method, request, call, hear, reject);
     try {
       return await promise;
     } finally {
-      this.#leave(callId);
+      ongoing.end();
     }
   }
 
@@ -99,59 +115,70 @@ export class SharedStream {
   async *serverStream(method: string, request: Uint8Array, call: Call): AsyncGenerator<Uint8Array> {
     const waiting: Heard[] = [];
     let news = Promise.withResolvers<void>();
-    const callId = this.#begin(method, request, call, (heard) => {
+    const hear = (heard: Heard) => {
       waiting.push(heard);
       news.resolve();
-    });
+    };
+    const giveUp = (reason: RpcError) => {
+      waiting.length = 0;
+      hear(reason);
+    };
+    const ongoing = this.#begin(method, request, call, hear, giveUp);
     let takenBytes = 0;
     try {
       for (;;) {
         await news.promise;
         news = Promise.withResolvers();
-        for (const heard of waiting.splice(0)) {
+        for (let heard = waiting.shift(); heard !== undefined; heard = waiting.shift()) {
           if (heard instanceof RpcError) throw heard;
           if (heard.response !== undefined) yield heard.response;
           if (heard.isLast) return;
           takenBytes += heard.response?.length ?? 0;
         }
         if (takenBytes < WINDOW_BYTES / 2) continue;
-        this.#say({ callId, step: { case: "takenBytes", value: takenBytes } });
+        this.#say({ callId: ongoing.callId, step: { case: "takenBytes", value: takenBytes } });
         takenBytes = 0;
       }
     } finally {
-      this.#leave(callId);
+      ongoing.end();
     }
   }
 
-  #begin(method: string, request: Uint8Array, call: Call, hear: (heard: Heard) => void): number {
+  #begin(method: string, request: Uint8Array, call: Call, hear: Hear, giveUp: GiveUp): Ongoing {
     const { metadata, deadline, signal } = call;
     const callId = this.#nextId++;
-    const timeoutMs = Math.max(1, deadline - Date.now());
-    const expire = () => hear(new RpcError(status.DEADLINE_EXCEEDED, "deadline_exceeded", "no answer in time"));
-    const cancel = () => hear(new RpcError(status.CANCELLED, "cancelled", "cancelled by its caller"));
-    const timer = setTimeout(expire, timeoutMs);
-    signal?.addEventListener("abort", cancel, { once: true });
-    const stop = () => {
+    const timeoutMs = Math.max(1, Math.ceil(deadline - Date.now()));
+    // Until its caller has taken all of it, not only until it has come.
+    const timer = setTimeout(() => {
+      end();
+      giveUp(new RpcError(status.DEADLINE_EXCEEDED, "deadline_exceeded", "no answer in time"));
+    }, timeoutMs);
+    const cancel = () => {
+      end();
+      giveUp(new RpcError(status.CANCELLED, "cancelled", "cancelled by its caller"));
+    };
+    const end = () => {
       clearTimeout(timer);
       signal?.removeEventListener("abort", cancel);
+      this.#leave(callId);
     };
-    this.#calls.set(callId, { hear, stop });
+    signal?.addEventListener("abort", cancel, { once: true });
+    this.#calls.set(callId, hear);
     const begin = { method, timeoutMs, metadata: metadata.getMap() as Record<string, string>, request };
     this.#say({ callId, step: { case: "begin", value: create(CallBeginSchema, begin) } }, request.length);
-    return callId;
+    return { callId, end };
   }
 
   #hear({ frames }: CarryResponse): void {
     for (const { callId, response, end } of frames) {
-      const call = this.#calls.get(callId);
-      if (call === undefined) continue;
+      const hear = this.#calls.get(callId);
       if (end) this.#forget(callId);
-      if (end === undefined || end.status === status.OK) call.hear({ response, isLast: end !== undefined });
-      else call.hear(new RpcError(end.status, end.code, end.message));
+      if (end === undefined || end.status === status.OK) hear?.({ response, isLast: end !== undefined });
+      else hear?.(new RpcError(end.status, end.code, end.message));
     }
   }
 
-  /** Ends a call at this end, and, unless it has ended there, at the other. */
+  /** Tells the other end that nobody waits for a call, unless it has ended there. */
   #leave(callId: number): void {
     if (!this.#calls.has(callId)) return;
     this.#say({ callId, step: { case: "cancel", value: create(CallCancelSchema) } });
@@ -159,7 +186,6 @@ export class SharedStream {
   }
 
   #forget(callId: number): void {
-    this.#calls.get(callId)?.stop();
     this.#calls.delete(callId);
     this.#endWhenDone();
   }
@@ -167,11 +193,11 @@ export class SharedStream {
   /** The stream is gone, and its calls with it. */
   #lose(): void {
     this.#isRetired = true;
+    this.#isLost = true;
     const lost = new RpcError(status.UNAVAILABLE, "unavailable", "the connection was lost");
-    for (const [callId, { hear }] of [...this.#calls]) {
-      this.#forget(callId);
-      hear(lost);
-    }
+    const calls = [...this.#calls.values()];
+    this.#calls.clear();
+    for (const hear of calls) hear(lost);
   }
 
   #say(frame: MessageInitShape<typeof CallFrameSchema> & { callId: number }, bytes = 0): void {
@@ -179,7 +205,7 @@ export class SharedStream {
   }
 
   #endWhenDone(): void {
-    if (!this.#isRetired || this.#calls.size > 0 || this.#stream.writableEnded || this.#stream.destroyed) return;
+    if (!this.#isRetired || this.#isLost || this.#calls.size > 0 || this.#stream.writableEnded) return;
     this.#frames.flush();
     this.#stream.end();
   }

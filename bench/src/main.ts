@@ -37,7 +37,8 @@ program
     const results: Record<string, Figure[]> = {};
     for (const row of ROWS.filter(({ name }) => names.length === 0 || names.includes(name))) {
       console.log(`\n${row.name}: ${row.about}`);
-      results[row.name] = await row.run(effort, (line) => console.log(`  ${line}`));
+      const figures = await row.run(effort, (line) => console.log(`  ${line}`));
+      results[row.name] = figures.map((figure) => (figure.met ? figure : { ...figure, inTheWay: row.inTheWay }));
     }
     print(results);
     if (!options.quick) await keep(results);
@@ -46,10 +47,11 @@ program
 function print(results: Record<string, Figure[]>): void {
   console.log("");
   for (const [name, figures] of Object.entries(results)) {
-    for (const { what, value, unit, goal, met, detail } of figures) {
+    for (const { what, value, unit, goal, met, detail, inTheWay } of figures) {
       console.log(
         `${met ? "met    " : "NOT MET"}  ${name.padEnd(12)} ${what.padEnd(30)} ${value.toFixed(2)} ${unit}  (goal ${goal})  ${detail}`,
       );
+      if (inTheWay !== undefined) console.log(`         in the way: ${inTheWay}`);
     }
   }
 }

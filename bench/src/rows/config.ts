@@ -16,6 +16,8 @@ const subject = fileURLToPath(new URL("../subjects/bare-route.ts", import.meta.u
 export const config: Row = {
   name: "config",
   about: "requests a second of the config endpoint ÷ of a bare Fastify route that returns the same JSON",
+  inTheWay:
+    "each answer also carries the security headers, CORS for its origin and the limit's state, and is looked up by its key",
   async run({ rounds, scale }, progress) {
     const stage = await setStage("tokens-100");
     const { publicKey, origin } = stage.tenant;

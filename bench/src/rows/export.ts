@@ -19,6 +19,8 @@ type Run = { bytes: number; seconds: number };
 export const exportRow: Row = {
   name: "export",
   about: `MB/s of an export of ${MESSAGES.toLocaleString("en")} messages ÷ psql's \\copy of the same rows as JSON`,
+  inTheWay:
+    "psql writes rows as they come; an export is one document, checked, paced by its reader and carried over two hops",
   async run({ rounds, scale }, progress) {
     const hasPsql = await promisify(execFile)("psql", ["--version"]).then(
       () => true,

@@ -19,6 +19,8 @@ const GOAL = 2;
 export const firstToken: Row = {
   name: "first-token",
   about: "time to the first token through Parley ÷ through the bare relay, the provider sends one every 50 ms",
+  inTheWay:
+    "before a model is asked the limit, the opening of the turn and the hold are asked one after the other: a script in Redis and two statements that write",
   async run(effort, progress) {
     const figures: Figure[] = [];
     for (const form of FORMS) figures.push(...(await compare(form, effort, progress)));

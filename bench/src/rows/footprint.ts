@@ -34,6 +34,7 @@ type Round = Record<"databaseMs" | "logKb" | "redisMs" | "redisKb", number> & {
 export const footprint: Row = {
   name: "footprint",
   about: "what one 100-token turn takes of PostgreSQL and Redis, and the memory of each service under load",
+  inTheWay: "docs/install/sizing.md must say what a turn takes now",
   async run({ rounds, scale }, progress) {
     const redis = await startRedis();
     const emptyBytes = (await redisInfo(redis.url))("used_memory");

@@ -10,6 +10,7 @@ const GOAL_MS = 20;
 export const gap: Row = {
   name: "gap",
   about: "p99 of the time between tokens, one every 50 ms for 200 callers, through Parley − through the bare relay",
+  inTheWay: "the window in which tokens are joined under load, and five processes and the load on the same cores",
   async run({ rounds, scale }, progress) {
     const shape = { callers: 200, turns: Math.ceil(400 * scale), warmUp: Math.ceil(200 * scale), rampMs: 4_000 };
     const stage = await setStage(MODEL);

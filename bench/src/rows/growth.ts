@@ -12,6 +12,7 @@ const GOAL = 1.1;
 export const growth: Row = {
   name: "growth",
   about: `turn-cost with ${MESSAGES.toLocaleString("en")} messages stored ÷ with none`,
+  inTheWay: "a statement of the turn reads more the more is stored: look at its plan",
   async run({ rounds, scale }, progress) {
     const stage = await setStage("tokens-100");
     const shape = { callers: 16, turns: Math.ceil(800 * scale), warmUp: Math.ceil(400 * scale) };

@@ -14,6 +14,8 @@ const GOAL_KB = 40;
 export const held: Row = {
   name: "held",
   about: `${STREAMS} streams at once, a token a second each, by one edge and one llm-proxy`,
+  inTheWay:
+    "what Node keeps for a connection, its request and its response, about half of it, and garbage that nothing asks to be collected",
   async run({ rounds, scale }, progress) {
     const streams = Math.ceil(STREAMS * scale);
     const tokens = Math.max(5, Math.ceil(TOKENS * scale));

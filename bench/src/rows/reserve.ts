@@ -25,6 +25,7 @@ const callers = fileURLToPath(new URL("../load/quota-callers.ts", import.meta.ur
 export const reserve: Row = {
   name: "reserve",
   about: "Reserve and Settle a second by RPC ÷ the same statements through pg in one process",
+  inTheWay: "each statement is asked for over a connection between two processes",
   async run({ rounds, scale }, progress) {
     const stage = await setStage("tokens-100", { env: { quota: { DATABASE_POOL: String(POOL) } } });
     try {

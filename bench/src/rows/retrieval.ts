@@ -18,6 +18,7 @@ export const retrieval: Row = {
   name: "retrieval",
   about:
     "recall@5, mean reciprocal rank, quoted answers and honest refusals on bench/relevance, by words alone and by meaning too",
+  inTheWay: "questions that share no word with what answers them, and words that mean another thing there",
   async run({ rounds, scale }, progress) {
     const postgres = await startTestPostgres();
     const system = await startSystem({ databaseServerUrl: postgres.url });

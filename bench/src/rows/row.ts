@@ -8,6 +8,8 @@ export type Figure = {
   met: boolean;
   /** What went into it, for whoever looks closer. */
   detail: string;
+  /** Why the goal is not met, when it is not. */
+  inTheWay?: string;
 };
 
 /** How much is measured: whole rounds for a result worth quoting, or a glance that shows that the bench works. */
@@ -21,5 +23,7 @@ export type Effort = {
 export type Row = {
   name: string;
   about: string;
+  /** What stands in the way of its goals, where they are not met. */
+  inTheWay: string;
   run(effort: Effort, progress: (line: string) => void): Promise<Figure[]>;
 };

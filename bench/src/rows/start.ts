@@ -8,6 +8,7 @@ const GOAL_MS = 1_000;
 export const start: Row = {
   name: "start",
   about: "cold start of each service to ready, one after the other",
+  inTheWay: "modules to be read: most of a start is Node loading them",
   async run({ rounds }, progress) {
     const stage = await setStage("tokens-100");
     const { quota, llm, conversation, edges } = stage.system;

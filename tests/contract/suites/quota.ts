@@ -116,7 +116,8 @@ export function quotaSuite(shared: () => Contract): void {
       const now = new Date();
       expect(resets.getTime()).toBe(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1));
 
-      // A month cannot be waited for: what was used is moved to the month before instead.
+      // A month cannot be waited for: what was used is moved to the month before instead, once all of it is settled.
+      expect(await usedMessages(contract, tenant)).toBe(101);
       const lastMonth = "UPDATE quota.usage SET month = month - interval '1 month' WHERE workspace_id = $1";
       await query(contract.database, lastMonth, [tenant.workspaceId]);
       expect(endOf(await api.chat(tenant))).toBe("stop");

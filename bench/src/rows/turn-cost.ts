@@ -7,14 +7,26 @@ import { setStage } from "../support/stage.ts";
 import { median } from "../support/statistics.ts";
 import type { Effort, Figure, Row } from "./row.ts";
 
-type Form = { name: string; model: string; shape: Shape };
+type Form = {
+  name: string;
+  model: string;
+  shape: Shape;
+  /** Turns that each side serves before the first round: processes run for weeks, and in their first turns compile their code. */
+  beforehand: number;
+};
 
 const FORMS: Form[] = [
-  { name: "at once, 16 callers", model: "tokens-100", shape: { callers: 16, turns: 800, warmUp: 400 } },
+  {
+    name: "at once, 16 callers",
+    model: "tokens-100",
+    shape: { callers: 16, turns: 1_200, warmUp: 400 },
+    beforehand: 4_000,
+  },
   {
     name: "paced at 50 ms, 200 callers",
     model: "tokens-100-every-50",
     shape: { callers: 200, turns: 400, warmUp: 200 },
+    beforehand: 1_000,
   },
 ];
 
@@ -33,7 +45,7 @@ export const turnCost: Row = {
 };
 
 async function compare(
-  { name, model, shape }: Form,
+  { name, model, shape, beforehand }: Form,
   { rounds, scale }: Effort,
   progress: (line: string) => void,
 ): Promise<Figure> {
@@ -43,6 +55,12 @@ async function compare(
     const parley: number[] = [];
     const relay: number[] = [];
     let split: number[] = [];
+    const first = { ...sized, turns: Math.ceil(beforehand * scale), warmUp: 0 };
+    const cold = [await measure(parleyPlan(stage, first), stage.servicePids())];
+    cold.push(await measure(relayPlan(stage, model, first), [stage.relay.pid]));
+    progress(
+      `${name}, the first ${first.turns} turns: ${cold.map(({ cpuMsPerTurn }) => cpuMsPerTurn.toFixed(2)).join(" to ")} ms`,
+    );
     for (let round = 1; round <= rounds; round++) {
       const bare = await measure(relayPlan(stage, model, sized), [stage.relay.pid]);
       const whole = await measure(parleyPlan(stage, sized), stage.servicePids());

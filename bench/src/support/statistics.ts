@@ -10,3 +10,6 @@ export function median(values: readonly number[]): number {
   const upper = sorted[middle] ?? 0;
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
 }
+
+export const sum = (values: readonly number[]): number => values.reduce((total, each) => total + each, 0);
+export const mean = (values: readonly number[]): number => sum(values) / values.length;

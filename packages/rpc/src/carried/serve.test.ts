@@ -69,7 +69,7 @@ test.each([
 ])("metadata of %s is that call's failure alone", async (_, metadata) => {
   const stream = await openStream();
   stream.say(begin(1, { metadata }), begin(2));
-  await expect.poll(() => stream.heard.map(({ callId }) => callId).toSorted()).toEqual([1, 2]);
+  await expect.poll(() => stream.heard.length).toBe(2);
   const [bad, good] = stream.heard.toSorted((a, b) => a.callId - b.callId);
   expect(bad?.end).toMatchObject({ status: status.INVALID_ARGUMENT, code: "invalid_argument" });
   expect(good?.end).toMatchObject({ status: status.OK });

@@ -5,18 +5,28 @@ import { createServer, type Server } from "node:net";
 /** Below the range that systems take outgoing connections' ports from, so that none of those takes one of ours. */
 const firstPort = 10_000;
 const lastPort = 32_000;
+/** Vitest's workers, by their number, and whatever is no worker of it. */
+const SHARES = 8;
+
+/** A part of the range for each worker, so that none takes ports that another's file has put by, or has just given up. */
+function share(): { from: number; to: number } {
+  const size = Math.floor((lastPort - firstPort) / SHARES);
+  const from = firstPort + (Number(process.env.VITEST_POOL_ID ?? 0) % SHARES) * size;
+  return { from, to: from + size };
+}
 
 /**
- * `count` consecutive ports that were free on 127.0.0.1 a moment ago, at a random place so that test files running
- * side by side rarely meet. Bind them soon; a starter that can should try again on EADDRINUSE.
+ * `count` consecutive ports that were free on 127.0.0.1 a moment ago, at a random place of this worker's share. Bind them soon; a starter
+ * that can should try again on EADDRINUSE.
  */
 export async function freePorts(count: number): Promise<number[]> {
+  const { from, to } = share();
   for (let attempt = 0; attempt < 100; attempt++) {
-    const first = randomInt(firstPort, lastPort - count);
+    const first = randomInt(from, to - count);
     const ports = Array.from({ length: count }, (_, index) => first + index);
     if (await areFree(ports)) return ports;
   }
-  throw new Error(`found no ${count} free consecutive ports between ${firstPort} and ${lastPort}`);
+  throw new Error(`found no ${count} free consecutive ports between ${from} and ${to}`);
 }
 
 /** One port, as freePorts. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
-import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { Server } from "@grpc/grpc-js";
 import {
   type CallContext,
   type Interceptor,
@@ -22,6 +22,7 @@ import { createGrpcServer } from "./grpc-server.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { createLogger } from "./logger.ts";
 import { connectPeer } from "./rpc-peers.ts";
+import { listen } from "./testing/listen.ts";
 
 type Handler = (request: GetUsageRequest, context: CallContext) => Promise<{ used: number }>;
 type StreamHandler = (request: ListMonthTurnsRequest, context: CallContext) => AsyncIterable<{ counted: string[] }>;
@@ -197,12 +198,7 @@ test("a peer of an earlier version is called as it knows it", async () => {
     GetUsage: (call: { request: GetUsageRequest }, answer: (error: null, response: object) => void) =>
       answer(null, create(GetUsageResponseSchema, { used: Number(call.request.workspaceId) })),
   });
-  const port = await new Promise<number>((resolve, reject) =>
-    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
-      error ? reject(error) : resolve(bound),
-    ),
-  );
-  const quota = await connected(port);
+  const quota = await connected(await listen(server));
   for (const n of numbers(20))
     await expect(quota.getUsage({ workspaceId: String(n) }, TIMEOUT)).resolves.toMatchObject({ used: n });
 });

@@ -22,7 +22,7 @@ afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-/** Opens a stream to a server that answers GetUsage with so many bytes, and tells what is said on it. */
+/** Opens a stream to a server that answers GetUsage with this plan, and tells what is said on it. */
 async function openStream({ token = "good", plan = "" } = {}) {
   const calls: string[] = [];
   const see: Interceptor = (context, next) => {

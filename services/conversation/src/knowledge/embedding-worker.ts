@@ -79,7 +79,8 @@ export class EmbeddingWorker {
 
   /** The model to embed with; undefined when nothing can be. */
   async #begin(signal: AbortSignal): Promise<string | undefined> {
-    const { model } = await this.#llm.embed({}, { timeoutMs: DESCRIBE_TIMEOUT_MS, signal });
+    // A proxy that is only just starting is no failure.
+    const { model } = await this.#llm.embed({}, { timeoutMs: DESCRIBE_TIMEOUT_MS, signal, waitForReady: true });
     const state = model === "" ? "off" : (await hasPgvector(this.#database)) ? "on" : "no_pgvector";
     const isNews = state !== this.#status.state || model !== this.#status.model;
     this.#status = { state, model };

@@ -2,6 +2,7 @@ import { codeOf, failureOfStatus, ProviderFailure } from "../../domain/failure.t
 import type { Usage } from "../provider.ts";
 import { damagedKey, isDamaged } from "./damaged.ts";
 import { EventStream } from "./event-stream.ts";
+import { SameChunk } from "./same-chunk.ts";
 import { ToolCallDeltas } from "./tool-call-deltas.ts";
 
 const MAX_TOKENS = 2 ** 31 - 1;
@@ -22,6 +23,7 @@ export class ChatStreamReader {
   /** The tools that the model calls; all of them once it has finished. */
   readonly toolCalls: ToolCallDeltas = new ToolCallDeltas();
   readonly #events = new EventStream((event) => this.#read(event.event, event.data));
+  readonly #same = new SameChunk();
   #answered: boolean = false;
   #failure: ProviderFailure | undefined;
   #text = "";
@@ -62,22 +64,28 @@ export class ChatStreamReader {
   }
 
   #readChunk(name: string | undefined, data: string): void {
+    const text = name === undefined ? this.#same.textOf(data) : undefined;
+    if (text !== undefined) {
+      this.#text += text;
+      return;
+    }
     try {
       const chunk = parseObject(data);
       const error = chunk.choices === undefined ? field(chunk, "error", isSomething) : chunk.error;
       if (isSomething(error)) this.#failure = failureOfError(error);
       else if (name !== undefined && isSame(name, "error")) this.#failure = failureOfError(chunk);
-      else this.#readChoice(chunk);
+      else if (this.#readChoice(chunk) && name === undefined) this.#same.learn(data, textAlone);
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error;
       this.#failure = error;
     }
   }
 
-  #readChoice(chunk: Chunk): void {
+  /** Whether its text is all that this chunk adds to the reply. */
+  #readChoice(chunk: Chunk): boolean {
     this.usage = readUsage(chunk.usage) ?? this.usage;
     const choices = field(chunk, "choices", Array.isArray) ?? [];
-    if (choices.length === 0) return;
+    if (choices.length === 0) return false;
     const [choice]: unknown[] = choices;
     if (!isObject(choice)) throw broken("malformed");
     this.#answered = true;
@@ -91,7 +99,14 @@ export class ChatStreamReader {
       this.finished = true;
       this.finishReason = codeOf(choice.finish_reason) ?? "";
     }
+    const isMore = isSomething(chunk.usage) || isSomething(delta.tool_calls) || this.finished;
+    return choices.length === 1 && isString(delta.content) && !isMore;
   }
+}
+
+/** The text of a chunk that has been read before. */
+function textAlone(chunk: unknown): unknown {
+  return (chunk as { choices?: { delta?: { content?: unknown } }[] } | undefined)?.choices?.[0]?.delta?.content;
 }
 
 function parseObject(data: string): Chunk {

@@ -42,7 +42,7 @@ export function providerAdmin({
     async checkProvider({ model }, { signal }) {
       if (model === "") throw invalid("model is missing");
       const record = beginCall({ workspaceId: "", turnId: "", asked: model, startedAtMs: now() });
-      for await (const _ of responder.respond(record, QUESTION, signal));
+      await responder.respond(record, QUESTION, signal, () => undefined).done;
       const { startedAtMs, firstTokenAtMs = startedAtMs, endedAtMs = startedAtMs, outcome = "cancelled" } = record;
       return {
         result: outcome === "complete" ? "ok" : outcome,

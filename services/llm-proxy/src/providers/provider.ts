@@ -14,6 +14,11 @@ export type ProviderCall = {
   rounds: readonly ToolRound[];
   /** Aborted when nobody waits any more; its reason is what the stream should throw. */
   signal: AbortSignal;
+  /**
+   * To be called with each piece of the reply's text, well-formed; when it gives a promise, nothing more until that resolves. What it
+   * throws ends the stream.
+   */
+  onText: (text: string) => Promise<void> | undefined;
   /** To be called when something came that is no text: the model is at work. */
   onProgress: () => void;
   /**
@@ -45,8 +50,8 @@ export type Embedded = { vectors: number[][]; tokens: number };
 export type Provider = {
   /** Whether it can call a model of this name. */
   knows(model: string): boolean;
-  /** Streams a reply's text, well-formed, piece by piece. It has failed when it throws, or ends without `onFinished`. */
-  stream(call: ProviderCall): AsyncIterable<string>;
+  /** Streams a reply's text to `onText`. It has failed when it throws, or ends without `onFinished`. */
+  stream(call: ProviderCall): Promise<void>;
   /** Turns texts into vectors; missing where the provider cannot. Throws ProviderFailure. */
   embed?(call: EmbedCall): Promise<Embedded>;
   /** Lets calls in flight end, then closes its connections. */

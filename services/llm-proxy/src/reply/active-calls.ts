@@ -1,5 +1,14 @@
 import { CallCancelled, ProviderFailure } from "../domain/failure.ts";
 
+/** A call being answered. */
+export type ActiveCall = {
+  /** Aborted with CallCancelled by `cancel` or when the caller goes away, and with ProviderFailure by `endAll`. */
+  signal: AbortSignal;
+  cancel: () => void;
+  /** To be called at its end. */
+  leave: () => void;
+};
+
 /** The calls being answered, so that they can be ended when the service has to go. */
 export class ActiveCalls {
   readonly #calls = new Set<AbortController>();
@@ -10,8 +19,8 @@ export class ActiveCalls {
     this.#onCount = onCount;
   }
 
-  /** A signal aborted with CallCancelled when the caller goes away, and with ProviderFailure by `endAll`; `leave` is to be called at the end. */
-  enter(caller: AbortSignal): { signal: AbortSignal; leave: () => void } {
+  /** Counts a call that begins. */
+  enter(caller: AbortSignal): ActiveCall {
     const call = new AbortController();
     const cancel = () => call.abort(new CallCancelled());
     if (caller.aborted) cancel();
@@ -20,6 +29,7 @@ export class ActiveCalls {
     this.#onCount(this.#calls.size);
     return {
       signal: call.signal,
+      cancel,
       leave: () => {
         caller.removeEventListener("abort", cancel);
         this.#calls.delete(call);

@@ -5,23 +5,25 @@ import type { Timeouts } from "../settings/settings.ts";
 import type { CallRecord, Try } from "./call-record.ts";
 import { endProviderSpan, openProviderSpan } from "./provider-span.ts";
 import type { Question } from "./question.ts";
+import type { Take } from "./reply.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** Far beyond any answer: a provider that does not stop must not fill our memory, nor a visitor's. */
 const MAX_REPLY_CHARACTERS = 4 * 1024 * 1024;
 
 /**
- * Asks one model once, behind its provider's breaker, cap and timers. Throws ProviderFailure, or the signal's reason. How it went is
- * added to the record; how it ended is for the caller to write down.
+ * Asks one model once, behind its provider's breaker, cap and timers, and tells `onText` its text. Throws ProviderFailure, or the
+ * signal's reason. How it went is added to the record; how it ended is for the caller to write down.
  */
-export async function* attempt(
+export async function attempt(
   candidate: Candidate,
   { prompt, toolbox }: Question,
   record: CallRecord,
   tried: Try,
   signal: AbortSignal,
   now: () => number,
-): AsyncGenerator<string> {
+  onText: Take<string>,
+): Promise<void> {
   const { guarded, name } = candidate;
   const { settings, provider, breaker, concurrency } = guarded;
   const beganAtMs = now();
@@ -46,13 +48,24 @@ export async function* attempt(
   const watchdog = new Watchdog(timeoutsLeft(settings.timeouts, record, beganAtMs), signal);
   let verdict: BreakerVerdict = "neutral";
   try {
-    const texts = provider.stream({
+    await provider.stream({
       model: name,
       prompt,
       tools: toolbox?.functions ?? [],
       mustAnswer: toolbox?.mayCall(record.rounds.length) !== true,
       rounds: record.rounds,
       signal: watchdog.signal,
+      onText: (text) => {
+        if (watchdog.signal.aborted) return undefined;
+        if (tried.firstTokenMs === undefined) tried.firstTokenMs = now() - beganAtMs;
+        record.firstTokenAtMs ??= now();
+        record.text += text;
+        if (record.text.length > MAX_REPLY_CHARACTERS) throw new ProviderFailure("provider_error", "too_large");
+        const taken = onText(text);
+        if (taken === undefined) watchdog.resume();
+        else watchdog.pause();
+        return taken?.then(() => watchdog.resume());
+      },
       onProgress: () => watchdog.resume(),
       onFinished: (requests, reason) => {
         record.finishReason = reason;
@@ -64,15 +77,6 @@ export async function* attempt(
         record.usage = usage;
       },
     });
-    for await (const text of texts) {
-      if (tried.firstTokenMs === undefined) tried.firstTokenMs = now() - beganAtMs;
-      record.firstTokenAtMs ??= now();
-      record.text += text;
-      if (record.text.length > MAX_REPLY_CHARACTERS) throw new ProviderFailure("provider_error", "too_large");
-      watchdog.pause();
-      yield text;
-      watchdog.resume();
-    }
     if (!record.finished) throw new ProviderFailure("provider_error", "truncated", { fault: true });
     verdict = "ok";
   } catch (error) {

@@ -1,46 +1,46 @@
-/** So much may wait for its reader; then nothing more is read of the provider. */
+import type { Take } from "./reply.ts";
+
+/** So much may wait for its reader; then nothing more is to come of the provider. */
 const MAX_WAITING_CHARACTERS = 16 * 1024;
 
+/** Begins to tell `take` its parts. `done` settles when nothing more comes; `cancel` is how who wants no more says so. */
+type Source<Part> = (take: Take<Part>) => { done: Promise<void>; cancel: () => void };
+
 /**
- * The texts of `source` in their order, those that come until `flush` resolves joined into one; what is no text keeps its place among
- * them. The very first is passed on at once, and so is what is left at the end. Who stops reading early ends the source.
+ * The parts of a source in their order, of its texts those that come until `flush` resolves joined into one; what is no text keeps its
+ * place among them. The very first is passed on at once, and so is what is left at the end. Who stops reading early cancels the source
+ * and waits for its end.
  */
-export async function* joined<Event extends string | object>(
-  source: AsyncIterable<Event>,
+export async function* joined<Part extends string | object>(
+  begin: Source<Part>,
   flush: () => Promise<void>,
-): AsyncGenerator<string | Event> {
-  const texts = source[Symbol.asyncIterator]();
-  let text = Promise.withResolvers<void>();
+): AsyncGenerator<string | Part> {
+  let news = Promise.withResolvers<void>();
+  let room: PromiseWithResolvers<void> | undefined;
   let endWindow: (() => void) | undefined;
-  let giveRoom: (() => void) | undefined;
-  let before: (string | Event)[] = [];
+  let before: (string | Part)[] = [];
   let waiting = "";
   let isOver = false;
   let isLeft = false;
 
-  const gather = async () => {
-    try {
-      while (!isLeft) {
-        const next = await texts.next();
-        if (next.done) break;
-        if (typeof next.value === "string") waiting += next.value;
-        else {
-          before.push(waiting, next.value);
-          waiting = "";
-        }
-        text.resolve();
-        if (waiting.length >= MAX_WAITING_CHARACTERS && !isLeft) {
-          await new Promise<void>((resolve) => {
-            giveRoom = resolve;
-          });
-        }
-      }
-    } finally {
-      isOver = true;
-      text.resolve();
-      endWindow?.();
+  const { done, cancel } = begin((part) => {
+    if (typeof part === "string") waiting += part;
+    else {
+      before.push(waiting, part);
+      waiting = "";
     }
-  };
+    news.resolve();
+    if (waiting.length < MAX_WAITING_CHARACTERS || isLeft) return undefined;
+    room ??= Promise.withResolvers();
+    return room.promise;
+  });
+  const over = done.finally(() => {
+    isOver = true;
+    news.resolve();
+    endWindow?.();
+  });
+  // It is awaited below; until then a failure is nobody's fault.
+  over.catch(() => undefined);
 
   /** Resolves with `flush`, or at the end of the source. */
   const window = () =>
@@ -49,28 +49,26 @@ export async function* joined<Event extends string | object>(
       flush().then(resolve, reject);
     });
 
-  const gathering = gather();
-  // It is awaited below; until then a failure is nobody's fault.
-  gathering.catch(() => undefined);
   try {
-    await text.promise;
+    await news.promise;
     do {
       const ready = waiting;
       const earlier = before;
       waiting = "";
       before = [];
-      if (!isOver) text = Promise.withResolvers();
-      giveRoom?.();
-      for (const event of earlier) if (event !== "") yield event;
+      if (!isOver) news = Promise.withResolvers();
+      room?.resolve();
+      room = undefined;
+      for (const part of earlier) if (part !== "") yield part;
       if (ready !== "") yield ready;
-      await text.promise;
+      await news.promise;
       if (!isOver) await window();
     } while (!isOver || waiting !== "" || before.length > 0);
-    await gathering;
+    await over;
   } finally {
     isLeft = true;
-    giveRoom?.();
-    if (!isOver) await texts.return?.();
-    await gathering.catch(() => undefined);
+    if (!isOver) cancel();
+    room?.resolve();
+    await over.catch(() => undefined);
   }
 }

@@ -24,22 +24,26 @@ export type ReplyDeps = {
 /** What a reply is made of: text, and the tools that were called on the way. */
 export type ReplyEvent = string | ToolUse;
 
+/** Takes a part of a reply; a promise when nothing more is to come until it resolves. */
+export type Take<Part> = (part: Part) => Promise<void> | undefined;
+
 /**
- * Streams a reply from the first of `candidates` that gives one. Each is asked again as its policy says, then the next is tried, but
+ * Tells `take` a reply from the first of `candidates` that gives one. Each is asked again as its policy says, then the next is tried, but
  * only until the first text has been sent on. A model that calls tools is asked again with what came of it, until it answers. How it
  * ended stands in the record; what it throws was not foreseen.
  */
-export async function* reply(
+export async function reply(
   candidates: readonly Candidate[],
   question: Question,
   record: CallRecord,
   signal: AbortSignal,
   deps: ReplyDeps,
-): AsyncGenerator<ReplyEvent> {
+  take: Take<ReplyEvent>,
+): Promise<void> {
   const left = [...candidates];
   const { toolbox } = question;
   for (;;) {
-    yield* ask(left, question, record, signal, deps);
+    await ask(left, question, record, signal, deps, take);
     // A model that calls tools it was never told of has nothing else to say.
     if (record.outcome !== "complete" || record.requests.length === 0 || toolbox === undefined) return;
     if (!toolbox.mayCall(record.rounds.length)) {
@@ -48,7 +52,7 @@ export async function* reply(
       return;
     }
     try {
-      for (const { use } of await callTools(question.prompt, toolbox, record, signal, deps)) yield use;
+      for (const { use } of await callTools(question.prompt, toolbox, record, signal, deps)) await take(use);
     } catch (error) {
       noteFailure(record, error);
       return;
@@ -81,13 +85,14 @@ async function callTools(
 }
 
 /** Asks the first of the models left, again and in turn, until one has answered; those given up are taken off the list. */
-async function* ask(
+async function ask(
   left: Candidate[],
   question: Question,
   record: CallRecord,
   signal: AbortSignal,
   deps: ReplyDeps,
-): AsyncGenerator<string> {
+  take: Take<string>,
+): Promise<void> {
   record.questions++;
   for (let candidate = left[0]; candidate !== undefined; candidate = left[0]) {
     const { name, prices, retries } = candidate.guarded.settings;
@@ -98,7 +103,7 @@ async function* ask(
     for (let attempts = 1; step === "retry"; attempts++) {
       const tried = beginTry(record, candidate.model, deps.now());
       try {
-        yield* attempt(candidate, question, record, tried, signal, deps.now);
+        await attempt(candidate, question, record, tried, signal, deps.now, take);
         record.outcome = tried.outcome = "complete";
         record.reason = "";
         return;

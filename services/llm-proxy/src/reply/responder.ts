@@ -4,10 +4,10 @@ import type { Metrics } from "../metrics.ts";
 import type { Candidate, Catalog } from "../providers/catalog.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import type { Tools } from "../tools/tools.ts";
-import type { ActiveCalls } from "./active-calls.ts";
+import type { ActiveCall, ActiveCalls } from "./active-calls.ts";
 import type { CallRecord } from "./call-record.ts";
 import { Filters } from "./filtered.ts";
-import { type ReplyDeps, type ReplyEvent, reply } from "./reply.ts";
+import { type ReplyDeps, type ReplyEvent, reply, type Take } from "./reply.ts";
 
 export type ResponderDeps = Pick<ReplyDeps, "now" | "random" | "countTokens"> & {
   catalog: Catalog;
@@ -15,6 +15,14 @@ export type ResponderDeps = Pick<ReplyDeps, "now" | "random" | "countTokens"> & 
   tools: Pick<Tools, "open">;
   metrics: Metrics;
   log: Logger;
+};
+
+/** A reply under way. */
+export type Reply = {
+  /** Resolves when nothing more comes of it, never rejects; the record then says how it ended. */
+  done: Promise<void>;
+  /** Ends it early: nobody wants it any more. */
+  cancel: () => void;
 };
 
 /** Answers prompts with whichever provider they name, and sees to it that every answer has an outcome. */
@@ -26,10 +34,15 @@ export class Responder {
     this.#deps = deps;
   }
 
-  /** Streams a reply: its text, and the tools called on the way. Never throws; afterwards, or when the reader has left early, the record says how it ended. */
-  async *respond(record: CallRecord, prompt: Prompt, caller: AbortSignal): AsyncGenerator<ReplyEvent> {
-    const { catalog, activeCalls, log, now } = this.#deps;
-    const { signal, leave } = activeCalls.enter(caller);
+  /** Begins a reply and tells `take` what it is made of. */
+  respond(record: CallRecord, prompt: Prompt, caller: AbortSignal, take: Take<ReplyEvent>): Reply {
+    const call = this.#deps.activeCalls.enter(caller);
+    return { done: this.#answer(record, prompt, call, take), cancel: call.cancel };
+  }
+
+  async #answer(record: CallRecord, prompt: Prompt, call: ActiveCall, take: Take<ReplyEvent>): Promise<void> {
+    const { catalog, log, now } = this.#deps;
+    const { signal, cancel, leave } = call;
     let toolbox: Toolbox | undefined;
     try {
       const candidates = catalog.candidates(record.asked);
@@ -38,8 +51,9 @@ export class Responder {
         return;
       }
       toolbox = await this.#openToolbox(candidates, prompt, record, signal);
-      const events = reply(candidates, { prompt, toolbox }, record, signal, this.#replyDeps(record));
-      yield* this.#filters.through(events, prompt, record);
+      const shown = this.#filters.through(take, prompt, record, cancel);
+      await reply(candidates, { prompt, toolbox }, record, signal, this.#replyDeps(record), shown.take);
+      shown.end();
     } catch (error) {
       log.error({ error, turn_id: record.turnId }, "a reply failed in a way nobody foresaw");
       record.outcome = "provider_error";

@@ -11,6 +11,7 @@ import { beginCall, type CallRecord, type Outcome, type Try } from "../reply/cal
 import type { FlushClock } from "../reply/flush-clock.ts";
 import { joined } from "../reply/joined.ts";
 import { type CountTokens, type Metering, meter } from "../reply/meter.ts";
+import type { ReplyEvent, Take } from "../reply/reply.ts";
 import type { Responder } from "../reply/responder.ts";
 import type { CallRow, TryRow } from "../store/calls.ts";
 import { readPrompt } from "./prompt.ts";
@@ -65,8 +66,8 @@ export async function* handleGenerate(
   };
   const leave = deps.clock.enter();
   try {
-    const events = deps.responder.respond(record, prompt, context.signal);
-    for await (const event of joined(events, () => deps.clock.wait())) {
+    const begin = (take: Take<ReplyEvent>) => deps.responder.respond(record, prompt, context.signal, take);
+    for await (const event of joined(begin, () => deps.clock.wait())) {
       if (typeof event === "string") {
         for (const piece of pieces(event)) yield { event: { case: "delta", value: { text: piece } }, ...waitsOnce() };
         failpoint("llm.token");

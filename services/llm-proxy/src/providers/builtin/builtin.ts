@@ -9,11 +9,11 @@ export function builtinProvider(): Provider {
 
 const WORDS_A_PIECE = 6;
 
-async function* stream(call: ProviderCall): AsyncGenerator<string> {
+async function stream(call: ProviderCall): Promise<void> {
   const text = answer(lastUserMessage(call.prompt), call.prompt.passages, call.prompt.terms);
   for (const piece of pieces(text, WORDS_A_PIECE)) {
     call.signal.throwIfAborted();
-    yield piece;
+    await call.onText(piece);
   }
   call.onFinished([], "stop");
 }

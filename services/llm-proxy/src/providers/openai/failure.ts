@@ -18,7 +18,11 @@ export function toFailure(error: unknown, nowMs: number): ProviderFailure {
       providerCode: error.code ?? error.type,
     });
   }
-  // The body broke off: the socket closed or reset under it.
+  return brokenOff(error);
+}
+
+/** What ended a body before its end: its socket was closed or reset under it. */
+export function brokenOff(error: unknown): ProviderFailure {
   const detail = error instanceof Error ? error.name : typeof error;
   return new ProviderFailure("provider_error", "truncated", { retryable: true, fault: true, detail });
 }

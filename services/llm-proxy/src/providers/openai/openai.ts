@@ -1,4 +1,3 @@
-import { addAbortSignal } from "node:stream";
 import { OpenAI } from "openai";
 import { Agent } from "undici";
 import { ProviderFailure } from "../../domain/failure.ts";
@@ -8,6 +7,7 @@ import type { Provider, ProviderCall } from "../provider.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 import { embed } from "./embeddings.ts";
 import { toFailure } from "./failure.ts";
+import type { IncomingBody } from "./incoming-body.ts";
 import { relayFetch, StreamedResponse } from "./relay-fetch.ts";
 import { renderConversation } from "./render-conversation.ts";
 
@@ -42,39 +42,32 @@ export function openAiProvider(settings: OpenAiSettings): Provider {
   };
 }
 
-async function* stream(client: OpenAI, settings: OpenAiSettings, call: ProviderCall): AsyncGenerator<string> {
+async function stream(client: OpenAI, settings: OpenAiSettings, call: ProviderCall): Promise<void> {
   const reader = new ChatStreamReader();
   const wellFormed = new WellFormedText();
-  let body: StreamedResponse["stream"] | undefined;
+  let body: IncomingBody | undefined;
   try {
     body = await open(client, settings, call);
-    for await (const bytes of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    for (let bytes = await body.next(); bytes !== undefined; bytes = await body.next()) {
       const text = wellFormed.push(reader.feed(bytes));
       report(reader, call);
-      if (text !== "") yield text;
-      else if (reader.toolCalls.hasBegun) call.onProgress();
+      if (text !== "") {
+        const taken = call.onText(text);
+        if (taken !== undefined) await taken;
+      } else if (reader.toolCalls.hasBegun) call.onProgress();
       if (reader.ended) break;
     }
     const rest = wellFormed.push(reader.end()) + wellFormed.flush();
     report(reader, call);
-    if (rest !== "") yield rest;
-  } catch (error) {
-    throw toFailure(error, Date.now());
+    if (rest !== "") await call.onText(rest);
   } finally {
-    if (reader.ended) readRest(body);
+    if (reader.ended) body?.finish(REST_MS);
     else body?.destroy();
   }
 }
 
+/** What follows the end of a reply is waited for so long, so that its connection can serve the next. */
 const REST_MS = 1_000;
-
-/** Lets a body that has said all it had to say come to its end, so that its connection can serve the next call. */
-function readRest(body: StreamedResponse["stream"] | undefined): void {
-  if (body === undefined || body.readableEnded) return;
-  const timer = setTimeout(() => body.destroy(), REST_MS);
-  body.once("close", () => clearTimeout(timer));
-  body.resume();
-}
 
 function report(reader: ChatStreamReader, call: ProviderCall): void {
   if (reader.usage) call.onUsage(reader.usage);
@@ -83,8 +76,8 @@ function report(reader: ChatStreamReader, call: ProviderCall): void {
 
 const NO_STREAM = /^(text\/html|application\/json)\b/i;
 
-/** Sends the request and waits for the response's headers. */
-async function open(client: OpenAI, settings: OpenAiSettings, call: ProviderCall): Promise<StreamedResponse["stream"]> {
+/** Sends the request and waits for the response's headers. Throws ProviderFailure. */
+async function open(client: OpenAI, settings: OpenAiSettings, call: ProviderCall): Promise<IncomingBody> {
   const response = await client.chat.completions
     .create(
       {
@@ -99,12 +92,14 @@ async function open(client: OpenAI, settings: OpenAiSettings, call: ProviderCall
       },
       { signal: call.signal },
     )
-    .asResponse();
+    .asResponse()
+    .catch((error: unknown) => {
+      throw toFailure(error, Date.now());
+    });
   if (!(response instanceof StreamedResponse)) throw new TypeError("the response did not come through relayFetch");
-  const { stream: body, headers } = response;
-  // What closes it is known already; without a listener its last error would end the process.
-  body.on("error", () => undefined);
-  addAbortSignal(call.signal, body);
+  const { incoming: body, headers } = response;
+  call.signal.addEventListener("abort", () => body.destroy(), { once: true });
+  if (call.signal.aborted) body.destroy();
   if (NO_STREAM.test(headers.get("content-type") ?? "")) {
     body.destroy();
     throw new ProviderFailure("provider_error", "not_a_stream", { fault: true });

@@ -1,13 +1,13 @@
-import type { Readable } from "node:stream";
-import { type Dispatcher, request } from "undici";
+import type { Dispatcher } from "undici";
+import { IncomingBody } from "./incoming-body.ts";
 
-/** A successful response whose body is left to be read as it comes: a Node stream joins what one socket read brought. */
+/** A successful response whose body is left to be read as it comes. */
 export class StreamedResponse extends Response {
-  readonly stream: Dispatcher.ResponseData["body"];
+  readonly incoming: IncomingBody;
 
-  constructor(status: number, headers: Headers, stream: Dispatcher.ResponseData["body"]) {
+  constructor(status: number, headers: Headers, incoming: IncomingBody) {
     super(null, { status, headers });
-    this.stream = stream;
+    this.incoming = incoming;
   }
 }
 
@@ -15,39 +15,80 @@ export class StreamedResponse extends Response {
 const MAX_ERROR_BYTES = 16 * 1024;
 const KEPT_HEADERS = ["content-type", "retry-after", "retry-after-ms", "x-request-id"];
 
+type Head = { status: number; headers: Headers; incoming: IncomingBody };
+
 /**
- * A fetch for the SDK over undici's plain request: redirects are not followed (one would take the key along), a refusal is read up
- * to a bound, and a success is a StreamedResponse.
+ * A fetch for the SDK over undici's dispatcher: redirects are not followed (one would take the key along), a refusal is read up to a
+ * bound, and a success is a StreamedResponse.
  */
 export function relayFetch(dispatcher: Dispatcher) {
   return async (url: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
-    const response = await request(String(url), {
-      dispatcher,
-      method: "POST",
-      headers: Object.fromEntries(new Headers(init.headers)),
-      body: String(init.body),
-      signal: init.signal ?? null,
-    });
-    const headers = new Headers();
-    for (const name of KEPT_HEADERS) {
-      const value = response.headers[name];
-      if (typeof value === "string") headers.set(name, value);
-    }
-    const { statusCode: status, body } = response;
-    if (status >= 200 && status < 300) return new StreamedResponse(status, headers, body);
-    return new Response(await readAtMost(body, MAX_ERROR_BYTES), { status, headers });
+    const { status, headers, incoming } = await send(dispatcher, new URL(String(url)), init);
+    if (status >= 200 && status < 300) return new StreamedResponse(status, headers, incoming);
+    return new Response(await readAtMost(incoming, MAX_ERROR_BYTES), { status, headers });
   };
 }
 
+/** Sends a request and resolves with its response's head. Throws what kept it from coming, such as the signal's reason. */
+function send(dispatcher: Dispatcher, { origin, pathname, search }: URL, init: RequestInit): Promise<Head> {
+  const { promise, resolve, reject } = Promise.withResolvers<Head>();
+  const { signal } = init;
+  let controller: Dispatcher.DispatchController | undefined;
+  let incoming: IncomingBody | undefined;
+  const leave = () => {
+    controller?.abort(signal?.reason);
+    reject(signal?.reason);
+  };
+  const settled = () => signal?.removeEventListener("abort", leave);
+  if (signal?.aborted) leave();
+  else signal?.addEventListener("abort", leave, { once: true });
+  dispatcher.dispatch(
+    {
+      origin,
+      path: pathname + search,
+      method: "POST",
+      headers: init.headers instanceof Headers ? init.headers : new Headers(init.headers),
+      body: String(init.body),
+    },
+    {
+      onRequestStart: (begun) => {
+        controller = begun;
+        if (signal?.aborted) leave();
+      },
+      onResponseStart: (begun, status, received) => {
+        // One of information; the response is still to come.
+        if (status < 200) return;
+        settled();
+        const headers = new Headers();
+        for (const name of KEPT_HEADERS) {
+          const value = received[name];
+          if (typeof value === "string") headers.set(name, value);
+        }
+        incoming = new IncomingBody(begun);
+        resolve({ status, headers, incoming });
+      },
+      onResponseData: (_, bytes) => incoming?.push(bytes),
+      onResponseEnd: () => incoming?.end(),
+      onResponseError: (_, error) => {
+        settled();
+        incoming?.end(error);
+        reject(error);
+      },
+    },
+  );
+  return promise;
+}
+
 /** Reads a body as text, of a longer one the first `maxBytes`. */
-export async function readAtMost(body: Readable, maxBytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
+export async function readAtMost(body: IncomingBody, maxBytes: number): Promise<string> {
+  const pieces: Buffer[] = [];
   let size = 0;
-  // Leaving the loop early closes the connection.
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size >= maxBytes) break;
+  for (let piece = await body.next(); piece !== undefined; piece = await body.next()) {
+    pieces.push(piece);
+    size += piece.length;
+    if (size < maxBytes) continue;
+    body.destroy();
+    break;
   }
-  return Buffer.concat(chunks).subarray(0, maxBytes).toString();
+  return Buffer.concat(pieces).subarray(0, maxBytes).toString();
 }

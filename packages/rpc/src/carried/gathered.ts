@@ -1,8 +1,8 @@
 /** Of one message; what is said at one moment is divided where it would be longer. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
 
-type Stream<Message> = {
-  write(message: Message): boolean;
+type Stream<Frame> = {
+  write(frames: Frame[]): boolean;
   once(event: "drain", listener: () => void): unknown;
 };
 
@@ -10,16 +10,14 @@ type Stream<Message> = {
  * Writes frames to a stream, those of one turn of the event loop in one message, and while the other end does not read, none. What then
  * waits is for whoever pushes it to bound.
  */
-export class Gathered<Frame, Message> {
-  readonly #stream: Stream<Message>;
-  readonly #toMessage: (frames: Frame[]) => Message;
+export class Gathered<Frame> {
+  readonly #stream: Stream<Frame>;
   #waiting: { frame: Frame; bytes: number }[] = [];
   #isScheduled: boolean = false;
   #isBlocked: boolean = false;
 
-  constructor(stream: Stream<Message>, toMessage: (frames: Frame[]) => Message) {
+  constructor(stream: Stream<Frame>) {
     this.#stream = stream;
-    this.#toMessage = toMessage;
   }
 
   /** Whether the other end does not read. */
@@ -54,7 +52,7 @@ export class Gathered<Frame, Message> {
     }
   }
 
-  #nextMessage(): Message {
+  #nextMessage(): Frame[] {
     const all = this.#waiting;
     let bytes = 0;
     let count = 0;
@@ -64,6 +62,6 @@ export class Gathered<Frame, Message> {
       count++;
     }
     this.#waiting = all.slice(count);
-    return this.#toMessage(all.slice(0, count).map(({ frame }) => frame));
+    return all.slice(0, count).map(({ frame }) => frame);
   }
 }

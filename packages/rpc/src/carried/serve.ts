@@ -1,16 +1,6 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Metadata, type Server, type ServerDuplexStream } from "@grpc/grpc-js";
-import { serviceDefinition } from "../definition.ts";
 import { RpcError, status } from "../error.ts";
-import {
-  type AnswerFrameSchema,
-  type CallBegin,
-  CallEndSchema,
-  CallsService,
-  type CarryRequest,
-  type CarryResponse,
-  CarryResponseSchema,
-} from "../gen/parley/rpc/v1/calls_pb.js";
+import { type AnswerFrame, CARRY, type CallBegin, type CallEnd, type CallFrame } from "./frames.ts";
 import { Gathered } from "./gathered.ts";
 import { WINDOW_BYTES } from "./window.ts";
 
@@ -45,11 +35,11 @@ export function carriedMethods(server: Server, admits: (metadata: Metadata) => b
     if (admits(stream.metadata)) new SharedCalls(stream, methods);
     else stream.emit("error", STRANGER.toStatus());
   };
-  server.addService(serviceDefinition(CallsService), { Carry });
+  server.addService({ Carry: CARRY }, { Carry });
   return methods;
 }
 
-type Stream = ServerDuplexStream<CarryRequest, CarryResponse>;
+type Stream = ServerDuplexStream<CallFrame[], AnswerFrame[]>;
 
 /** What the caller has not taken yet of a call's responses, and who waits for it. */
 class Window {
@@ -81,22 +71,22 @@ type Served = { controller: AbortController; window: Window; timer: NodeJS.Timeo
 class SharedCalls {
   readonly #stream: Stream;
   readonly #methods: ReadonlyMap<string, CarriedMethod>;
-  readonly #frames: Gathered<MessageInitShape<typeof AnswerFrameSchema>, CarryResponse>;
+  readonly #frames: Gathered<AnswerFrame>;
   readonly #calls = new Map<number, Served>();
   #isLast: boolean = false;
 
   constructor(stream: Stream, methods: ReadonlyMap<string, CarriedMethod>) {
     this.#stream = stream;
     this.#methods = methods;
-    this.#frames = new Gathered(stream, (frames) => create(CarryResponseSchema, { frames }));
+    this.#frames = new Gathered(stream);
     // By this the caller knows which replica it has reached.
     stream.sendMetadata(new Metadata());
-    stream.on("data", ({ frames }: CarryRequest) => {
-      for (const { callId, step } of frames) {
-        if (step.case === "begin") void this.#answer(callId, step.value);
-        else if (step.case === "takenBytes") this.#calls.get(callId)?.window.taken(step.value);
+    stream.on("data", (frames: CallFrame[]) => {
+      for (const { callId, begin, takenBytes, cancel } of frames) {
+        if (begin !== undefined) void this.#answer(callId, begin);
+        else if (takenBytes !== undefined) this.#calls.get(callId)?.window.taken(takenBytes);
         // What a later version may say besides is no cancel.
-        else if (step.case === "cancel") this.#leave(callId);
+        else if (cancel) this.#leave(callId);
       }
       // Who does not read what is answered is not read either.
       if (!this.#frames.isBlocked || stream.isPaused()) return;
@@ -155,7 +145,7 @@ class SharedCalls {
   }
 }
 
-const SUCCESS = create(CallEndSchema);
+const SUCCESS: CallEnd = { status: status.OK, code: "", message: "" };
 
 /** The last frame of a call, whatever becomes of it: nobody awaits what is thrown. */
 async function ended(answer: () => Promise<Uint8Array | undefined>) {
@@ -165,7 +155,7 @@ async function ended(answer: () => Promise<Uint8Array | undefined>) {
     return { response, end: SUCCESS };
   } catch (error) {
     const { status: code, code: name, message } = error instanceof RpcError ? error : UNREADABLE;
-    return { response: undefined, end: create(CallEndSchema, { status: code, code: name, message }) };
+    return { response: undefined, end: { status: code, code: name, message } };
   }
 }
 

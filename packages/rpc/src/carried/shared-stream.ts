@@ -1,16 +1,6 @@
-import { create, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Client, ClientDuplexStream, Metadata } from "@grpc/grpc-js";
-import { methodDefinition } from "../definition.ts";
 import { RpcError, status } from "../error.ts";
-import {
-  CallBeginSchema,
-  CallCancelSchema,
-  type CallFrame,
-  CallFrameSchema,
-  CallsService,
-  CarryRequestSchema,
-  type CarryResponse,
-} from "../gen/parley/rpc/v1/calls_pb.js";
+import { type AnswerFrame, CARRY, type CallFrame } from "./frames.ts";
 import { Gathered } from "./gathered.ts";
 import { WINDOW_BYTES } from "./window.ts";
 
@@ -29,8 +19,6 @@ const TAKES_CALLS_MS = 1_000;
 /** A replica that has not answered by then is left to those calls that go by themselves. */
 const ANSWERS_WITHIN_MS = 500;
 
-const CARRY = methodDefinition(CallsService.method.carry);
-
 /** A response, the end, both, or why there will be neither. */
 type Heard = { response?: Uint8Array | undefined; isLast: boolean } | RpcError;
 type Hear = (heard: Heard) => void;
@@ -44,8 +32,8 @@ type Ongoing = {
 
 /** One stream to a replica, and the calls that are under way on it. */
 export class SharedStream {
-  readonly #stream: ClientDuplexStream<Message, Message>;
-  readonly #frames: Gathered<CallFrame, Message>;
+  readonly #stream: ClientDuplexStream<CallFrame[], AnswerFrame[]>;
+  readonly #frames: Gathered<CallFrame>;
   readonly #peer: Promise<string | undefined>;
   /** Those that have not ended at the other end. */
   readonly #calls = new Map<number, Hear>();
@@ -58,8 +46,8 @@ export class SharedStream {
     const deadline = Date.now() + TAKES_CALLS_MS + MAX_CALL_MS;
     const { path, requestSerialize, responseDeserialize } = CARRY;
     this.#stream = channel.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, { deadline });
-    this.#frames = new Gathered(this.#stream, (frames) => create(CarryRequestSchema, { frames }));
-    this.#stream.on("data", (response: CarryResponse) => this.#hear(response));
+    this.#frames = new Gathered(this.#stream);
+    this.#stream.on("data", (frames: AnswerFrame[]) => this.#hear(frames));
     // The status says the same.
     this.#stream.on("error", () => undefined);
     this.#peer = new Promise((resolve) => {
@@ -136,7 +124,7 @@ export class SharedStream {
           takenBytes += heard.response?.length ?? 0;
         }
         if (takenBytes < WINDOW_BYTES / 2) continue;
-        this.#say({ callId: ongoing.callId, step: { case: "takenBytes", value: takenBytes } });
+        this.#say({ callId: ongoing.callId, takenBytes });
         takenBytes = 0;
       }
     } finally {
@@ -165,11 +153,11 @@ export class SharedStream {
     signal?.addEventListener("abort", cancel, { once: true });
     this.#calls.set(callId, hear);
     const begin = { method, timeoutMs, metadata: metadata.getMap() as Record<string, string>, request };
-    this.#say({ callId, step: { case: "begin", value: create(CallBeginSchema, begin) } }, request.length);
+    this.#say({ callId, begin }, request.length);
     return { callId, end };
   }
 
-  #hear({ frames }: CarryResponse): void {
+  #hear(frames: readonly AnswerFrame[]): void {
     for (const { callId, response, end } of frames) {
       const hear = this.#calls.get(callId);
       if (end) this.#forget(callId);
@@ -181,7 +169,7 @@ export class SharedStream {
   /** Tells the other end that nobody waits for a call, unless it has ended there. */
   #leave(callId: number): void {
     if (!this.#calls.has(callId)) return;
-    this.#say({ callId, step: { case: "cancel", value: create(CallCancelSchema) } });
+    this.#say({ callId, cancel: true });
     this.#forget(callId);
   }
 
@@ -200,8 +188,8 @@ export class SharedStream {
     for (const hear of calls) hear(lost);
   }
 
-  #say(frame: MessageInitShape<typeof CallFrameSchema> & { callId: number }, bytes = 0): void {
-    if (this.#calls.has(frame.callId)) this.#frames.push(create(CallFrameSchema, frame), bytes);
+  #say(frame: CallFrame, bytes = 0): void {
+    if (this.#calls.has(frame.callId)) this.#frames.push(frame, bytes);
   }
 
   #endWhenDone(): void {

@@ -17,8 +17,9 @@ const NOTHING: Found = { passages: [], terms: [] };
  * a misspelling of, which costs a second search.
  */
 export async function searchKnowledge(database: Database, bot: BotKnowledge, message: string): Promise<Found> {
+  if (bot.chunks === 0) return NOTHING;
   const words = [...new Set(searchWords(message.slice(0, MAX_QUERY_CHARACTERS)))].slice(0, MAX_QUERY_WORDS);
-  if (words.length === 0 || bot.chunks === 0) return NOTHING;
+  if (words.length === 0) return NOTHING;
   const found = await findPassages(database, bot, words.map(toAsked));
   const meant = await readMeant(database, bot, found.asked);
   if (meant.size === 0) return found;

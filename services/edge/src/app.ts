@@ -55,6 +55,8 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     loggerInstance: log as FastifyBaseLogger,
     // One line a turn, written by the turn itself; a line a request would tell nothing more.
     logController: new LogController({ disableRequestLogging: true }),
+    // So no line needs a number of its request either.
+    childLoggerFactory: (logger) => logger,
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: DEAD_CONNECTION_MS,
@@ -82,9 +84,10 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
   await app.register(errors, { onRefusal: deps.onRefusal });
   await app.register(securityHeaders);
   await app.register(headerLimits);
-  app.addHook("onRequest", async (_, reply) => {
+  app.addHook("onRequest", (_, reply, done) => {
     // A client that keeps its connection would come back to a process that is about to be gone.
     if (deps.stopping()) reply.header("connection", "close");
+    done();
   });
   await app.register(rawBody);
   await app.register(cors);

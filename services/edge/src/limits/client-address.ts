@@ -1,3 +1,4 @@
+import { isIPv4 } from "node:net";
 import ipaddr from "ipaddr.js";
 
 /**
@@ -5,6 +6,7 @@ import ipaddr from "ipaddr.js";
  * a single visitor owns all of it. Text that is no address is a bucket of its own.
  */
 export function addressBucket(address: string): string {
+  if (isIPv4(address)) return address;
   if (!ipaddr.isValid(address)) return "unknown";
   const parsed = ipaddr.process(address);
   if (parsed.kind() === "ipv4") return parsed.toString();

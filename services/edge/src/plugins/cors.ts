@@ -13,8 +13,9 @@ const PREFLIGHT_SECONDS = "600";
 
 export const cors = plugin(
   async (app) => {
-    app.addHook("onRequest", async (request, reply) => {
+    app.addHook("onRequest", (request, reply, done) => {
       if (request.routeOptions.config.cors) allowOrigin(request, reply);
+      done();
     });
   },
   { name: "cors" },

@@ -5,9 +5,10 @@ export const rawBody = plugin(
   async (app) => {
     app.removeAllContentTypeParsers();
     app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-    app.addHook("onRequest", async (request) => {
+    app.addHook("onRequest", (request, _, done) => {
       // A header that cannot be read would be refused before the body is looked at.
       request.raw.headers["content-type"] = "application/octet-stream";
+      done();
     });
   },
   { name: "raw-body" },

@@ -10,8 +10,9 @@ export const SECURITY_HEADERS = {
 
 export const securityHeaders = plugin(
   async (app) => {
-    app.addHook("onRequest", async (_, reply) => {
+    app.addHook("onRequest", (_, reply, done) => {
       reply.headers(SECURITY_HEADERS);
+      done();
     });
   },
   { name: "security-headers" },

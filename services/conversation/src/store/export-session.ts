@@ -33,7 +33,7 @@ const MAX_ROWS = 128;
 const PIECE_CHARACTERS = 128 * 1024;
 
 /**
- * The transcript's JSON document in pieces, read from one snapshot through a cursor, a piece at a time as they are taken; turns that are
+ * The transcript's JSON document in pieces, read from one snapshot through a cursor as they are taken, one piece ahead; turns that are
  * still streaming are left out. No piece at all when there is no such session, or it was deleted.
  */
 export async function* exportSession(
@@ -56,16 +56,27 @@ async function* documentPieces(connection: Connection, session: [string, string]
   yield `{"session":${rows[0].json},"messages":[`;
   await connection.query(MESSAGES, session);
   let separator = "";
-  for (let count = MAX_ROWS, isMore = true; isMore; ) {
-    const { rows } = await connection.query<{ json: string }>(`FETCH ${count} FROM transcript`);
-    isMore = rows.length === count;
+  let count = MAX_ROWS;
+  let next: Promise<string[]> | undefined = fetchRows(connection, count);
+  while (next !== undefined) {
+    const rows: string[] = await next;
     if (rows.length === 0) break;
-    const piece = separator + rows.map((row) => row.json).join(",");
-    yield piece;
+    const piece = separator + rows.join(",");
+    const isMore = rows.length === count;
     separator = ",";
     count = Math.max(1, Math.min(MAX_ROWS, Math.round((rows.length * PIECE_CHARACTERS) / piece.length)));
+    // While this piece is on its way, and no further.
+    next = isMore ? fetchRows(connection, count) : undefined;
+    // It is awaited when the piece is taken; of who leaves, nobody asks.
+    next?.catch(() => undefined);
+    yield piece;
   }
   yield "]}";
+}
+
+async function fetchRows(connection: Connection, count: number): Promise<string[]> {
+  const { rows } = await connection.query<{ json: string }>(`FETCH ${count} FROM transcript`);
+  return rows.map(({ json }) => json);
 }
 
 /** Nothing was written, so there is nothing to commit. A connection that cannot even roll back is not used again. */

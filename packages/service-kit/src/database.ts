@@ -35,6 +35,8 @@ export function openDatabase(options: DatabaseOptions, log: Logger): Database {
   });
   // Without a listener an idle connection that dies takes the process with it (node-postgres#1790).
   pool.on("error", (error) => log.warn({ error }, "idle database connection lost"));
+  // So does one that dies while it is in use; its next statement says what has happened.
+  pool.on("connect", (connection) => connection.on("error", () => undefined));
   traceQueries(pool);
   return pool;
 }

@@ -137,5 +137,5 @@ function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code } = error as { code?: unknown };
   if (typeof code === "string" && CONNECTION_CODES.test(code)) return true;
-  return /Connection terminated|timeout exceeded when trying to connect/.test(error.message);
+  return /Connection terminated|not queryable|timeout exceeded when trying to connect/.test(error.message);
 }

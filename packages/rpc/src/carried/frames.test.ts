@@ -83,6 +83,25 @@ test("what a later version adds is passed over", () => {
   expect(CARRY.requestDeserialize(Buffer.from(writer.finish()))).toEqual([{ callId: 7, cancel: true }]);
 });
 
+test("of several steps in one frame the last one counts", () => {
+  const writer = new BinaryWriter();
+  writer.tag(1, WireType.LengthDelimited).fork();
+  writer.tag(4, WireType.LengthDelimited).fork().join();
+  writer.tag(3, WireType.Varint).uint32(5);
+  writer.tag(1, WireType.Varint).uint32(7);
+  writer.join();
+  const message = Buffer.from(writer.finish());
+  expect(CARRY.requestDeserialize(message)).toEqual([{ callId: 7, takenBytes: 5 }]);
+  expect(fromBinary(CarryRequestSchema, message).frames[0]?.step).toEqual({ case: "takenBytes", value: 5 });
+});
+
+test("text that is no UTF-8 is refused", () => {
+  const message = CARRY.responseSerialize([{ callId: 1, end: { status: 5, code: "xxxx", message: "" } }]);
+  message[message.indexOf("xxxx")] = 0xff;
+  expect(() => fromBinary(CarryResponseSchema, message)).toThrow();
+  expect(() => CARRY.responseDeserialize(message)).toThrow();
+});
+
 test("bytes that are no message are refused", () => {
   for (const hex of ["0a", "0a05", "0aff", "0a0208", "08ffffffffffffffffffff01"])
     expect(() => CARRY.requestDeserialize(Buffer.from(hex, "hex")), hex).toThrow();

@@ -90,24 +90,26 @@ function read<Frame>(bytes: Uint8Array, readFrame: (reader: BinaryReader, end: n
 }
 
 function readCall(reader: BinaryReader, end: number): CallFrame {
-  const frame: CallFrame = { callId: 0 };
+  let callId = 0;
+  // Of several, the last one counts.
+  let step: Omit<CallFrame, "callId"> = {};
   eachField(reader, end, (field) => {
-    if (field === 1) frame.callId = reader.uint32();
-    else if (field === 2) frame.begin = readBegin(reader, endOf(reader));
-    else if (field === 3) frame.takenBytes = reader.uint32();
+    if (field === 1) callId = reader.uint32();
+    else if (field === 2) step = { begin: readBegin(reader, endOf(reader)) };
+    else if (field === 3) step = { takenBytes: reader.uint32() };
     else if (field === 4) {
       reader.bytes();
-      frame.cancel = true;
+      step = { cancel: true };
     } else return false;
     return true;
   });
-  return frame;
+  return { callId, ...step };
 }
 
 function readBegin(reader: BinaryReader, end: number): CallBegin {
   const begin: CallBegin = { method: "", timeoutMs: 0, metadata: {}, request: new Uint8Array() };
   eachField(reader, end, (field) => {
-    if (field === 1) begin.method = reader.string();
+    if (field === 1) begin.method = reader.string(true);
     else if (field === 2) begin.timeoutMs = reader.uint32();
     else if (field === 3) readEntry(reader, endOf(reader), begin.metadata);
     else if (field === 4) begin.request = reader.bytes();
@@ -121,8 +123,8 @@ function readEntry(reader: BinaryReader, end: number, into: Record<string, strin
   let key = "";
   let value = "";
   eachField(reader, end, (field) => {
-    if (field === 1) key = reader.string();
-    else if (field === 2) value = reader.string();
+    if (field === 1) key = reader.string(true);
+    else if (field === 2) value = reader.string(true);
     else return false;
     return true;
   });
@@ -146,8 +148,8 @@ function readEnd(reader: BinaryReader, end: number): CallEnd {
   const ended: CallEnd = { status: 0, code: "", message: "" };
   eachField(reader, end, (field) => {
     if (field === 1) ended.status = reader.int32();
-    else if (field === 2) ended.code = reader.string();
-    else if (field === 3) ended.message = reader.string();
+    else if (field === 2) ended.code = reader.string(true);
+    else if (field === 3) ended.message = reader.string(true);
     else return false;
     return true;
   });

@@ -177,6 +177,18 @@ test("that nobody reads on is not read ahead, and gives its connection back when
   await expect.poll(cursors, { timeout: 3_000 }).toEqual([]);
 });
 
+test("whose connection is lost fails, also where it reads ahead, and the next one is whole", async () => {
+  const sessionId = await fill(2_000, "z".repeat(2_000));
+  const reader = stream(sessionId)[Symbol.asyncIterator]();
+  await reader.next();
+  await system.admin.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'parley-conversation-export'",
+  );
+  await expect(collect({ [Symbol.asyncIterator]: () => reader })).rejects.toMatchObject({ code: "unavailable" });
+  const { text } = await collect(stream(sessionId));
+  expect(JSON.parse(text).messages).toHaveLength(4_000);
+});
+
 test("exports that nobody reads keep no turn waiting", async () => {
   const sessionId = await fill(10_000, "y".repeat(2_000));
   const leaving = new AbortController();

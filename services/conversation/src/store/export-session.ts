@@ -28,7 +28,7 @@ const MESSAGES = `
     ORDER BY m.message_id
   ) document`;
 
-/** Few enough that rows which turn out to be large are held in passing only; of ordinary ones about 128 KiB. */
+/** So many are held at a time, and as many again are on their way; of ordinary ones about 64 KiB, of large ones soon fewer. */
 const MAX_ROWS = 128;
 const PIECE_CHARACTERS = 128 * 1024;
 

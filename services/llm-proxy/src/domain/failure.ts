@@ -15,6 +15,8 @@ type FailureOptions = {
   fault?: boolean;
   /** A machine-readable code of the provider's or of Node's, for the debug log alone. */
   detail?: string | undefined;
+  /** What was thrown elsewhere, for whoever looks into it. */
+  cause?: unknown;
 };
 
 /** A reply that failed: a stable code, and a reason in a few words of our own (`connect`, `http_503`, `truncated`). */
@@ -27,7 +29,7 @@ export class ProviderFailure extends Error {
   readonly detail: string;
 
   constructor(code: FailureCode, reason: string, options: FailureOptions = {}) {
-    super(`${code}: ${reason}`);
+    super(`${code}: ${reason}`, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "ProviderFailure";
     this.code = code;
     this.reason = reason;

@@ -46,6 +46,10 @@ export async function reply(
     await ask(left, question, record, signal, deps, take);
     // A model that calls tools it was never told of has nothing else to say.
     if (record.outcome !== "complete" || record.requests.length === 0 || toolbox === undefined) return;
+    if (signal.aborted) {
+      noteFailure(record, signal.reason);
+      return;
+    }
     if (!toolbox.mayCall(record.rounds.length)) {
       record.outcome = "provider_error";
       record.reason = "tool_calls";

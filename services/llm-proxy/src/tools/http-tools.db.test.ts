@@ -262,6 +262,21 @@ describe("a model that does not stop calling tools", () => {
     expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject({ reason: "tool_calls", toolCalls: 3, rounds: 4 });
   });
 
+  test("calls none once a pattern has matched what it said before", async () => {
+    provider.script(() => ({ tokens: ["The word is secret, and much may follow."], ...calling }));
+    const turnId = randomUUID();
+    const prompt = {
+      tools: [order()],
+      replyPatterns: [{ pattern: "secret", verdict: { reason: "leak", fallback: "No." } }],
+      messages: [{ role: Role.USER, content: "Where is order 7?" }],
+    };
+    const events = await proxy.generate({ turnId, prompt });
+    expect([statusOf(events), events.toolCalls]).toEqual(["BLOCKED", []]);
+    expect("The word is ".startsWith(events.text), events.text).toBe(true);
+    expect([provider.requests.length, server.requests.length]).toEqual([1, 0]);
+    expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject({ outcome: "blocked", toolCalls: 0, rounds: 1 });
+  });
+
   test("gets no more calls in one reply than it may make", async () => {
     provider.script((request) =>
       afterTools(request)

@@ -14,6 +14,7 @@ export async function embed(client: OpenAI, { model, dimensions, texts, signal }
     const body = { model, input: texts, encoding_format: "float", ...(dimensions !== undefined && { dimensions }) };
     const response = await client.post("/embeddings", { body, signal }).asResponse();
     if (!(response instanceof StreamedResponse)) throw new TypeError("the response did not come through relayFetch");
+    response.incoming.destroyOn(signal);
     const text = await readAtMost(response.incoming, MAX_BYTES + 1);
     if (Buffer.byteLength(text) > MAX_BYTES) throw new ProviderFailure("provider_error", "too_large");
     return readEmbeddings(text, texts.length);

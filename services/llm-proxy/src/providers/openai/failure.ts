@@ -6,7 +6,9 @@ import { retryAfterMs } from "../../domain/retry.ts";
 export function toFailure(error: unknown, nowMs: number): ProviderFailure {
   if (error instanceof ProviderFailure) return error;
   if (error instanceof APIConnectionError) {
-    const codes = causes(error).map((each) => (each as { code?: unknown }).code);
+    const codes = causes(error)
+      .filter((each) => !(each instanceof ProviderFailure))
+      .map((each) => (each as { code?: unknown }).code);
     const detail = codes.join(" ");
     return codes.includes("UND_ERR_CONNECT_TIMEOUT")
       ? new ProviderFailure("provider_timeout", "connect_timeout", { retryable: true, fault: true, detail })
@@ -24,7 +26,7 @@ export function toFailure(error: unknown, nowMs: number): ProviderFailure {
 /** What ended a body before its end: its socket was closed or reset under it. */
 export function brokenOff(error: unknown): ProviderFailure {
   const detail = error instanceof Error ? error.name : typeof error;
-  return new ProviderFailure("provider_error", "truncated", { retryable: true, fault: true, detail });
+  return new ProviderFailure("provider_error", "truncated", { retryable: true, fault: true, detail, cause: error });
 }
 
 function causes(error: unknown): unknown[] {

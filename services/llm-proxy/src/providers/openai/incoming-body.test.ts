@@ -117,6 +117,42 @@ test("one that is given up closes its connection and fails", async () => {
   await vi.waitFor(() => expect(closed).toHaveBeenCalled());
 });
 
+test("of one that is given up nothing is told that has come already, nor its end", async () => {
+  answer = (response) => void response.end("all of it");
+  const body = await ask();
+  await sleep(30);
+  body.destroy();
+  await expect(body.next()).rejects.toMatchObject({ reason: "truncated" });
+});
+
+test("one that is given up while it is not read any further closes its connection", async () => {
+  const closed = vi.fn();
+  answer = (response) => {
+    response.on("close", closed);
+    const write = () => {
+      while (response.write(Buffer.alloc(65_536, "x")));
+      response.once("drain", write);
+    };
+    write();
+  };
+  const body = await ask();
+  await sleep(100);
+  body.destroy();
+  await expect(body.next()).rejects.toBeInstanceOf(ProviderFailure);
+  await vi.waitFor(() => expect(closed).toHaveBeenCalled());
+});
+
+test("one that has said all comes to its end also when it was not read any further", async () => {
+  answer = (response) => void response.end(Buffer.alloc(1024 * 1024, "x"));
+  for (let i = 0; i < 3; i++) {
+    const body = await ask();
+    await sleep(30);
+    body.finish(1_000);
+    await sleep(60);
+  }
+  expect(connections).toBeLessThanOrEqual(1);
+});
+
 test("one that has said all leaves its connection to the next call, also when it ends a little later", async () => {
   answer = (response) => {
     response.write("all");

@@ -35,9 +35,18 @@ export class IncomingBody {
     return piece;
   }
 
-  /** Gives it up, with its connection unless it has ended. */
+  /** Gives it up, with what waits to be taken, and with its connection unless it has ended. */
   destroy(reason: Error = new Error("nobody reads it")): void {
+    this.#waiting = [];
+    this.#end = { error: reason };
+    this.#news?.resolve();
     this.#controller.abort(reason);
+  }
+
+  /** Gives it up once `signal` is aborted. */
+  destroyOn(signal: AbortSignal): void {
+    if (signal.aborted) this.destroy();
+    else signal.addEventListener("abort", () => this.destroy(), { once: true });
   }
 
   /** Lets one that has said all it had to say come to its end, so that its connection can serve the next call. */

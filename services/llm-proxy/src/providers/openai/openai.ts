@@ -98,8 +98,7 @@ async function open(client: OpenAI, settings: OpenAiSettings, call: ProviderCall
     });
   if (!(response instanceof StreamedResponse)) throw new TypeError("the response did not come through relayFetch");
   const { incoming: body, headers } = response;
-  call.signal.addEventListener("abort", () => body.destroy(), { once: true });
-  if (call.signal.aborted) body.destroy();
+  body.destroyOn(call.signal);
   if (NO_STREAM.test(headers.get("content-type") ?? "")) {
     body.destroy();
     throw new ProviderFailure("provider_error", "not_a_stream", { fault: true });

@@ -36,10 +36,12 @@ function send(dispatcher: Dispatcher, { origin, pathname, search }: URL, init: R
   let controller: Dispatcher.DispatchController | undefined;
   let incoming: IncomingBody | undefined;
   const leave = () => {
-    controller?.abort(signal?.reason);
+    if (incoming === undefined) controller?.abort(signal?.reason);
+    else incoming.destroy(signal?.reason);
     reject(signal?.reason);
   };
-  const settled = () => signal?.removeEventListener("abort", leave);
+  // Also while a refusal's body is read, which may never end.
+  const over = () => signal?.removeEventListener("abort", leave);
   if (signal?.aborted) leave();
   else signal?.addEventListener("abort", leave, { once: true });
   dispatcher.dispatch(
@@ -58,7 +60,6 @@ function send(dispatcher: Dispatcher, { origin, pathname, search }: URL, init: R
       onResponseStart: (begun, status, received) => {
         // One of information; the response is still to come.
         if (status < 200) return;
-        settled();
         const headers = new Headers();
         for (const name of KEPT_HEADERS) {
           const value = received[name];
@@ -68,9 +69,12 @@ function send(dispatcher: Dispatcher, { origin, pathname, search }: URL, init: R
         resolve({ status, headers, incoming });
       },
       onResponseData: (_, bytes) => incoming?.push(bytes),
-      onResponseEnd: () => incoming?.end(),
+      onResponseEnd: () => {
+        over();
+        incoming?.end();
+      },
       onResponseError: (_, error) => {
-        settled();
+        over();
         incoming?.end(error);
         reject(error);
       },

@@ -1,8 +1,9 @@
+import { inTurn } from "../support/in-turn.ts";
 import { measure, parleyPlan } from "../support/load.ts";
 import { storeTurns } from "../support/messages.ts";
 import { query } from "../support/sql.ts";
 import { type Stage, setStage } from "../support/stage.ts";
-import { mean, median } from "../support/statistics.ts";
+import { median } from "../support/statistics.ts";
 import type { Row } from "./row.ts";
 
 const MESSAGES = 10_000_000;
@@ -10,7 +11,7 @@ const WORKSPACES = 1_000;
 const GOAL = 1.1;
 /** Turns that both have served beforehand. */
 const BEFOREHAND = 2_000;
-/** So often both take turns in a round: what a machine is worth changes from one half-minute to the next. */
+/** So often both take turns in a round. */
 const SLICES = 4;
 
 /** Whether a turn gets dearer as the years go by. */
@@ -40,14 +41,14 @@ export const growth: Row = {
       const beforehand = { callers: 16, turns: Math.ceil(BEFOREHAND * scale), warmUp: 0 };
       const shape = { callers: 16, turns: Math.ceil(300 * scale), warmUp: Math.ceil(100 * scale) };
       for (const stage of stages) await measure(parleyPlan(stage, beforehand), []);
-      const cost = async (stage: Stage) => (await measure(parleyPlan(stage, shape), stage.servicePids())).cpuMsPerTurn;
+      const cost = async (stage: Stage) => [
+        (await measure(parleyPlan(stage, shape), stage.servicePids())).cpuMsPerTurn,
+      ];
       const costs: { full: number; empty: number }[] = [];
       for (let round = 1; round <= rounds; round++) {
-        const slices: { full: number; empty: number }[] = [];
-        for (let slice = 0; slice < SLICES; slice++) slices.push({ empty: await cost(empty), full: await cost(full) });
-        const both = { full: mean(slices.map((each) => each.full)), empty: mean(slices.map((each) => each.empty)) };
-        costs.push(both);
-        progress(`round ${round}: full ${both.full.toFixed(2)} ms, empty ${both.empty.toFixed(2)} ms`);
+        const [[bare = 0] = [], [stored = 0] = []] = await inTurn(SLICES, [() => cost(empty), () => cost(full)]);
+        costs.push({ empty: bare, full: stored });
+        progress(`round ${round}: full ${stored.toFixed(2)} ms, empty ${bare.toFixed(2)} ms`);
       }
       const value = median(costs.map((each) => each.full / each.empty));
       const detail = `${median(costs.map((each) => each.full)).toFixed(2)} ms, empty ${median(costs.map((each) => each.empty)).toFixed(2)} ms; stored in ${seconds.toFixed(0)} s over ${WORKSPACES} workspaces`;

@@ -1,10 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { byPlace, inTurn } from "../support/in-turn.ts";
 import { measure, parleyPlan, relayPlan, type Shape } from "../support/load.ts";
 import { keepProfile, profiling } from "../support/profile.ts";
 import { setStage } from "../support/stage.ts";
-import { mean, median, sum } from "../support/statistics.ts";
+import { median, sum } from "../support/statistics.ts";
 import type { Effort, Figure, Row } from "./row.ts";
 
 type Form = {
@@ -13,7 +14,7 @@ type Form = {
   shape: Shape;
   /** Turns that each side serves before the first round: processes run for weeks, and in their first turns compile their code. */
   beforehand: number;
-  /** So often both sides take turns in a round: what a machine is worth changes from one half-minute to the next. */
+  /** So often both sides take turns in a round. */
   slices: number;
 };
 
@@ -58,7 +59,8 @@ async function compare(
   try {
     const parley: number[] = [];
     const relay: number[] = [];
-    let split: number[] = [];
+    /** By service, a round each. */
+    const splits: number[][] = [];
     const byRelay = (each: Shape) => measure(relayPlan(stage, model, each), [stage.relay.pid]);
     const byParley = (each: Shape) => measure(parleyPlan(stage, each), stage.servicePids());
 
@@ -68,21 +70,19 @@ async function compare(
       `${name}, the first ${first.turns} turns: Parley ${cold.parley.cpuMsPerTurn.toFixed(2)} ms, bare relay ${cold.relay.cpuMsPerTurn.toFixed(2)} ms`,
     );
     for (let round = 1; round <= rounds; round++) {
-      const bare: number[] = [];
-      const whole: number[][] = [];
-      for (let slice = 0; slice < slices; slice++) {
-        bare.push((await byRelay(sized)).cpuMsPerTurn);
-        whole.push((await byParley(sized)).cpuMsPerTurnOf);
-      }
-      split = stage.servicePids().map((_, service) => mean(whole.map((each) => each[service] ?? Number.NaN)));
-      relay.push(mean(bare));
-      parley.push(sum(split));
+      const [bare = [], whole = []] = await inTurn(slices, [
+        async () => (await byRelay(sized)).cpuMsPerTurnOf,
+        async () => (await byParley(sized)).cpuMsPerTurnOf,
+      ]);
+      relay.push(sum(bare));
+      parley.push(sum(whole));
+      splits.push(whole);
       progress(
         `${name}, round ${round}: Parley ${parley.at(-1)?.toFixed(2)} ms, bare relay ${relay.at(-1)?.toFixed(2)} ms`,
       );
     }
     const value = median(parley.map((each, i) => each / (relay[i] ?? Number.NaN)));
-    const [edge = 0, conversation = 0, quota = 0, llm = 0] = split;
+    const [edge = 0, conversation = 0, quota = 0, llm = 0] = byPlace(splits).map(median);
     const detail = `Parley ${median(parley).toFixed(2)} ms (edge ${edge.toFixed(2)}, conversation ${conversation.toFixed(2)}, quota ${quota.toFixed(2)}, llm-proxy ${llm.toFixed(2)}), bare relay ${median(relay).toFixed(2)} ms; the first ${first.turns} turns of new processes: ${cold.parley.cpuMsPerTurn.toFixed(2)} and ${cold.relay.cpuMsPerTurn.toFixed(2)} ms`;
     return { what: name, value, unit: "×", goal: "≤ 1.0", met: value <= 1, detail };
   } finally {

@@ -1,4 +1,5 @@
 import type { Prompt } from "@parley/rpc/llm";
+import type { Take } from "../domain/take.ts";
 import type { ToolFunction, ToolRequest, ToolRound } from "../domain/tool-call.ts";
 
 /** One call of a model, as a provider sees it. */
@@ -14,11 +15,8 @@ export type ProviderCall = {
   rounds: readonly ToolRound[];
   /** Aborted when nobody waits any more; its reason is what the stream should throw. */
   signal: AbortSignal;
-  /**
-   * To be called with each piece of the reply's text, well-formed; when it gives a promise, nothing more until that resolves. What it
-   * throws ends the stream.
-   */
-  onText: (text: string) => Promise<void> | undefined;
+  /** To be called with each piece of the reply's text, well-formed. What it throws ends the stream. */
+  onText: Take<string>;
   /** To be called when something came that is no text: the model is at work. */
   onProgress: () => void;
   /**

@@ -1,11 +1,11 @@
 import type { BreakerVerdict } from "../domain/breaker.ts";
 import { ProviderFailure } from "../domain/failure.ts";
+import type { Take } from "../domain/take.ts";
 import type { Candidate } from "../providers/catalog.ts";
 import type { Timeouts } from "../settings/settings.ts";
 import type { CallRecord, Try } from "./call-record.ts";
 import { endProviderSpan, openProviderSpan } from "./provider-span.ts";
 import type { Question } from "./question.ts";
-import type { Take } from "./reply.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** Far beyond any answer: a provider that does not stop must not fill our memory, nor a visitor's. */

@@ -1,8 +1,9 @@
 import { compilePattern, type Matcher, ReplyFilter } from "@parley/bot-rules/moderation";
 import type { Prompt } from "@parley/rpc/llm";
 import { LRUCache } from "lru-cache";
+import type { Take } from "../domain/take.ts";
 import type { CallRecord } from "./call-record.ts";
-import type { ReplyEvent, Take } from "./reply.ts";
+import type { ReplyEvent } from "./reply.ts";
 
 /** Kept by their text across replies: a matcher builds its automaton as it is used. */
 const MAX_MATCHERS = 1_000;

@@ -1,9 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Take } from "../domain/take.ts";
 import { FlushClock } from "./flush-clock.ts";
 import { joined } from "./joined.ts";
-import type { Take } from "./reply.ts";
 
 /** Texts that come so many turns of the event loop after one another. */
 async function* paced(texts: readonly string[], turns: (n: number) => number, onEnd?: () => void) {

@@ -1,4 +1,4 @@
-import type { Take } from "./reply.ts";
+import type { Take } from "../domain/take.ts";
 
 /** So much may wait for its reader; then nothing more is to come of the provider. */
 const MAX_WAITING_CHARACTERS = 16 * 1024;

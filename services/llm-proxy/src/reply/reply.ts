@@ -3,6 +3,7 @@ import type { Prompt } from "@parley/rpc/llm";
 import { priceOf } from "../domain/cost.ts";
 import { CallCancelled, ProviderFailure } from "../domain/failure.ts";
 import { retryDelayMs } from "../domain/retry.ts";
+import type { Take } from "../domain/take.ts";
 import type { ToolUse } from "../domain/tool-call.ts";
 import type { Candidate } from "../providers/catalog.ts";
 import type { Toolbox, ToolResult } from "../tools/toolbox.ts";
@@ -23,9 +24,6 @@ export type ReplyDeps = {
 
 /** What a reply is made of: text, and the tools that were called on the way. */
 export type ReplyEvent = string | ToolUse;
-
-/** Takes a part of a reply; a promise when nothing more is to come until it resolves. */
-export type Take<Part> = (part: Part) => Promise<void> | undefined;
 
 /**
  * Tells `take` a reply from the first of `candidates` that gives one. Each is asked again as its policy says, then the next is tried, but

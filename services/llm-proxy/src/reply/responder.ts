@@ -1,5 +1,6 @@
 import type { Prompt } from "@parley/rpc/llm";
 import type { Logger } from "@parley/service-kit";
+import type { Take } from "../domain/take.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Candidate, Catalog } from "../providers/catalog.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
@@ -7,7 +8,7 @@ import type { Tools } from "../tools/tools.ts";
 import type { ActiveCall, ActiveCalls } from "./active-calls.ts";
 import type { CallRecord } from "./call-record.ts";
 import { Filters } from "./filtered.ts";
-import { type ReplyDeps, type ReplyEvent, reply, type Take } from "./reply.ts";
+import { type ReplyDeps, type ReplyEvent, reply } from "./reply.ts";
 
 export type ResponderDeps = Pick<ReplyDeps, "now" | "random" | "countTokens"> & {
   catalog: Catalog;

@@ -5,13 +5,14 @@ import { failpoint, invalid, isUuid, isWorkspaceId, parseMonth } from "@parley/s
 import { toDecimal } from "../domain/cost.ts";
 import { parseModelName } from "../domain/model-name.ts";
 import { pieces } from "../domain/pieces.ts";
+import type { Take } from "../domain/take.ts";
 import type { Ledger } from "../ledger.ts";
 import type { Metrics } from "../metrics.ts";
 import { beginCall, type CallRecord, type Outcome, type Try } from "../reply/call-record.ts";
 import type { FlushClock } from "../reply/flush-clock.ts";
 import { joined } from "../reply/joined.ts";
 import { type CountTokens, type Metering, meter } from "../reply/meter.ts";
-import type { ReplyEvent, Take } from "../reply/reply.ts";
+import type { ReplyEvent } from "../reply/reply.ts";
 import type { Responder } from "../reply/responder.ts";
 import type { CallRow, TryRow } from "../store/calls.ts";
 import { readPrompt } from "./prompt.ts";

@@ -9,8 +9,13 @@ import { readAtMost, relayFetch, StreamedResponse } from "./relay-fetch.ts";
 
 let answer: (response: ServerResponse) => void;
 let connections = 0;
+/** Told of every response whose connection was closed before its end. */
+const closed = vi.fn();
 const server = createServer((request, response) => {
   request.resume();
+  response.on("close", () => {
+    if (!response.writableFinished) closed();
+  });
   request.on("end", () => answer(response));
 });
 server.on("connection", () => connections++);
@@ -22,6 +27,7 @@ beforeAll(async () => {
 });
 afterEach(() => {
   connections = 0;
+  closed.mockReset();
 });
 afterAll(async () => {
   await agent.close();
@@ -104,9 +110,7 @@ test("one that is cut gives what came, then fails as truncated", async () => {
 });
 
 test("one that is given up closes its connection and fails", async () => {
-  const closed = vi.fn();
   answer = (response) => {
-    response.on("close", closed);
     response.write("some");
   };
   const body = await ask();
@@ -126,9 +130,7 @@ test("of one that is given up nothing is told that has come already, nor its end
 });
 
 test("one that is given up while it is not read any further closes its connection", async () => {
-  const closed = vi.fn();
   answer = (response) => {
-    response.on("close", closed);
     const write = () => {
       while (response.write(Buffer.alloc(65_536, "x")));
       response.once("drain", write);
@@ -168,9 +170,7 @@ test("one that has said all leaves its connection to the next call, also when it
 });
 
 test("one that has said all and does not end is given up in time", async () => {
-  const closed = vi.fn();
   answer = (response) => {
-    response.on("close", closed);
     response.write("all");
   };
   const body = await ask();
@@ -181,11 +181,7 @@ test("one that has said all and does not end is given up in time", async () => {
 
 test("a call that is left before its response fails with the signal's reason, and is sent no further", async () => {
   const controller = new AbortController();
-  const closed = vi.fn();
-  answer = (response) => {
-    response.on("close", closed);
-    controller.abort(new Error("left"));
-  };
+  answer = () => controller.abort(new Error("left"));
   await expect(ask(controller.signal)).rejects.toThrow("left");
   await vi.waitFor(() => expect(closed).toHaveBeenCalled());
   await expect(ask(AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");

@@ -63,37 +63,29 @@ function call(signal: AbortSignal, more: Partial<ProviderCall> = {}): ProviderCa
   };
 }
 
-test.each([
-  ["a refusal", 500, "text/plain"],
-  ["a redirect", 302, "text/html"],
-  ["an event stream", 200, "text/event-stream"],
-])("%s whose body stops in the middle ends with the signal, and its connection with it", async (_, status, type) => {
-  answer = (response) => {
-    response.writeHead(status, { "content-type": type, "content-length": "1000" });
-    response.write("data: ");
-  };
-  const controller = new AbortController();
-  const streaming = provider.stream(call(controller.signal));
-  const failed = expect(streaming).rejects.toThrow();
-  await sleep(50);
-  controller.abort(new Error("too late"));
-  await failed;
-  await vi.waitFor(() => expect(closed).toHaveBeenCalled());
-});
+const ask = (signal: AbortSignal) => provider.stream(call(signal));
+const embed = (signal: AbortSignal) => provider.embed?.({ model: "m", dimensions: undefined, texts: ["a"], signal });
 
-test("vectors whose body stops in the middle end with the signal, and their connection with it", async () => {
-  answer = (response) => {
-    response.writeHead(200, { "content-type": "application/json", "content-length": "1000" });
-    response.write('{"data":');
-  };
-  const controller = new AbortController();
-  const embedding = provider.embed?.({ model: "m", dimensions: undefined, texts: ["a"], signal: controller.signal });
-  const failed = expect(embedding).rejects.toThrow();
-  await sleep(50);
-  controller.abort(new Error("too late"));
-  await failed;
-  await vi.waitFor(() => expect(closed).toHaveBeenCalled());
-});
+test.each([
+  ["a refusal", 500, "text/plain", ask],
+  ["a redirect", 302, "text/html", ask],
+  ["an event stream", 200, "text/event-stream", ask],
+  ["vectors", 200, "application/json", embed],
+])(
+  "%s: a body that stops in the middle ends with the signal, and its connection with it",
+  async (_, status, type, begin) => {
+    answer = (response) => {
+      response.writeHead(status, { "content-type": type, "content-length": "1000" });
+      response.write("data: ");
+    };
+    const controller = new AbortController();
+    const failed = expect(begin(controller.signal)).rejects.toThrow();
+    await sleep(50);
+    controller.abort(new Error("too late"));
+    await failed;
+    await vi.waitFor(() => expect(closed).toHaveBeenCalled());
+  },
+);
 
 test("a call that ends while its reader is slow has not finished, though the rest had come", async () => {
   const rest = Promise.withResolvers<void>();

@@ -8,7 +8,7 @@ import { ChatStreamReader } from "./chat-stream.ts";
 import { embed } from "./embeddings.ts";
 import { toFailure } from "./failure.ts";
 import type { IncomingBody } from "./incoming-body.ts";
-import { relayFetch, StreamedResponse } from "./relay-fetch.ts";
+import { bodyOf, relayFetch } from "./relay-fetch.ts";
 import { renderConversation } from "./render-conversation.ts";
 
 /** A provider that speaks OpenAI's chat completions. The SDK makes the call; its stream, which costs most, is not used. */
@@ -96,10 +96,8 @@ async function open(client: OpenAI, settings: OpenAiSettings, call: ProviderCall
     .catch((error: unknown) => {
       throw toFailure(error, Date.now());
     });
-  if (!(response instanceof StreamedResponse)) throw new TypeError("the response did not come through relayFetch");
-  const { incoming: body, headers } = response;
-  body.destroyOn(call.signal);
-  if (NO_STREAM.test(headers.get("content-type") ?? "")) {
+  const body = bodyOf(response, call.signal);
+  if (NO_STREAM.test(response.headers.get("content-type") ?? "")) {
     body.destroy();
     throw new ProviderFailure("provider_error", "not_a_stream", { fault: true });
   }

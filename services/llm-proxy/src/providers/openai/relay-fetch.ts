@@ -11,6 +11,16 @@ export class StreamedResponse extends Response {
   }
 }
 
+/**
+ * The body of a response that came through relayFetch, given up once `signal` is aborted: the SDK's own signal does not outlive the
+ * head for sure.
+ */
+export function bodyOf(response: Response, signal: AbortSignal): IncomingBody {
+  if (!(response instanceof StreamedResponse)) throw new TypeError("the response did not come through relayFetch");
+  response.incoming.destroyOn(signal);
+  return response.incoming;
+}
+
 /** What is read of a refusal's body; the rest is left. */
 const MAX_ERROR_BYTES = 16 * 1024;
 const KEPT_HEADERS = ["content-type", "retry-after", "retry-after-ms", "x-request-id"];

@@ -130,7 +130,7 @@ describe("with pgvector", () => {
     await worker().run(never);
     const other = await claimSource(db.database, "test:other");
     if (other === undefined) throw new Error("another model has nothing to do");
-    await releaseSource(db.database, other, -1);
+    await releaseSource(db.database, other, 0);
     expect(await embeddedOf()).toEqual(["0 of 3"]);
     const asked = llm.calls.length;
     await worker().run(never);

@@ -94,14 +94,14 @@ export function storeEmbeddings(
   });
 }
 
-/** Gives a source back: to anyone at once, or after a while when it could not be embedded. */
+/** Gives a source back: to anyone at once, whatever the clock does, or after a while when it could not be embedded. */
 export async function releaseSource(
   database: Database,
   { workspaceId, sourceId }: ClaimedSource,
   afterSeconds: number,
 ): Promise<void> {
   await database.query(
-    `UPDATE conversation.knowledge_sources SET embedding_until = now() + make_interval(secs => $3)
+    `UPDATE conversation.knowledge_sources SET embedding_until = CASE WHEN $3 > 0 THEN now() + make_interval(secs => $3) ELSE '-infinity' END
      WHERE workspace_id = $1 AND source_id = $2`,
     [workspaceId, sourceId, afterSeconds],
   );

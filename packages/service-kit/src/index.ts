@@ -37,6 +37,7 @@ export {
 } from "./metrics.ts";
 export { type Knex, type MigrateOptions, type Migration, migrate, rollback } from "./migrate.ts";
 export { parseMonth } from "./month.ts";
+export { Ongoing } from "./ongoing.ts";
 export { startOpsServer } from "./ops-server.ts";
 export { patiently } from "./patiently.ts";
 export { type PeriodicTask, pause, runPeriodically } from "./periodic.ts";

@@ -1,5 +1,6 @@
 import { Metadata, type Server, type ServerDuplexStream } from "@grpc/grpc-js";
 import { RpcError, status } from "../error.ts";
+import { Calls } from "./calls.ts";
 import { type AnswerFrame, CARRY, type CallBegin, type CallEnd, type CallFrame } from "./frames.ts";
 import { Gathered } from "./gathered.ts";
 import { WINDOW_BYTES } from "./window.ts";
@@ -72,7 +73,7 @@ class SharedCalls {
   readonly #stream: Stream;
   readonly #methods: ReadonlyMap<string, CarriedMethod>;
   readonly #frames: Gathered<AnswerFrame>;
-  readonly #calls = new Map<number, Served>();
+  readonly #calls = new Calls<Served>();
   #isLast: boolean = false;
 
   constructor(stream: Stream, methods: ReadonlyMap<string, CarriedMethod>) {
@@ -98,7 +99,7 @@ class SharedCalls {
       this.#endWhenDone();
     });
     stream.on("cancelled", () => {
-      for (const callId of [...this.#calls.keys()]) this.#leave(callId);
+      for (const callId of this.#calls.ids()) this.#leave(callId);
     });
     // Whatever it is, the stream is then cancelled.
     stream.on("error", () => undefined);
@@ -109,7 +110,7 @@ class SharedCalls {
     const { signal } = controller;
     const window = new Window();
     const timer = setTimeout(() => this.#leave(callId), timeoutMs);
-    this.#calls.set(callId, { controller, window, timer });
+    this.#calls.add(callId, { controller, window, timer });
     const send = (response: Uint8Array) => {
       if (signal.aborted) return undefined;
       requireShort(response);
@@ -123,15 +124,14 @@ class SharedCalls {
     });
     clearTimeout(timer);
     if (signal.aborted) return;
-    this.#calls.delete(callId);
+    this.#calls.remove(callId);
     this.#frames.push({ callId, ...last }, last.response?.length ?? 0);
     this.#endWhenDone();
   }
 
   /** Nobody waits for this call any more, whether or not its handler minds. */
   #leave(callId: number): void {
-    const call = this.#calls.get(callId);
-    this.#calls.delete(callId);
+    const call = this.#calls.remove(callId);
     call?.controller.abort(LEFT);
     call?.window.open();
     clearTimeout(call?.timer);

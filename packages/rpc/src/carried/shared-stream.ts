@@ -1,5 +1,6 @@
 import type { Client, ClientDuplexStream, Metadata } from "@grpc/grpc-js";
 import { RpcError, status } from "../error.ts";
+import { Calls } from "./calls.ts";
 import { type AnswerFrame, CARRY, type CallFrame } from "./frames.ts";
 import { Gathered } from "./gathered.ts";
 import { WINDOW_BYTES } from "./window.ts";
@@ -36,7 +37,7 @@ export class SharedStream {
   readonly #frames: Gathered<CallFrame>;
   readonly #peer: Promise<string | undefined>;
   /** Those that have not ended at the other end. */
-  readonly #calls = new Map<number, Hear>();
+  readonly #calls = new Calls<Hear>();
   #nextId = 0;
   #isRetired: boolean = false;
   #isLost: boolean = false;
@@ -151,7 +152,7 @@ export class SharedStream {
       this.#leave(callId);
     };
     signal?.addEventListener("abort", cancel, { once: true });
-    this.#calls.set(callId, hear);
+    this.#calls.add(callId, hear);
     const begin = { method, timeoutMs, metadata: metadata.getMap() as Record<string, string>, request };
     this.#say({ callId, begin }, request.length);
     return { callId, end };
@@ -168,13 +169,13 @@ export class SharedStream {
 
   /** Tells the other end that nobody waits for a call, unless it has ended there. */
   #leave(callId: number): void {
-    if (!this.#calls.has(callId)) return;
+    if (this.#calls.get(callId) === undefined) return;
     this.#say({ callId, cancel: true });
     this.#forget(callId);
   }
 
   #forget(callId: number): void {
-    this.#calls.delete(callId);
+    this.#calls.remove(callId);
     this.#endWhenDone();
   }
 
@@ -183,13 +184,11 @@ export class SharedStream {
     this.#isRetired = true;
     this.#isLost = true;
     const lost = new RpcError(status.UNAVAILABLE, "unavailable", "the connection was lost");
-    const calls = [...this.#calls.values()];
-    this.#calls.clear();
-    for (const hear of calls) hear(lost);
+    for (const callId of this.#calls.ids()) this.#calls.remove(callId)?.(lost);
   }
 
   #say(frame: CallFrame, bytes = 0): void {
-    if (this.#calls.has(frame.callId)) this.#frames.push(frame, bytes);
+    if (this.#calls.get(frame.callId) !== undefined) this.#frames.push(frame, bytes);
   }
 
   #endWhenDone(): void {

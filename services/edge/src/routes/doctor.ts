@@ -29,7 +29,6 @@ export function doctorRoute(app: FastifyInstance, deps: DoctorDeps): void {
       await enforce(deps.limiter, POLICIES.chat, bucket, reply);
       const { allowsOrigin } = await deps.resolveKey(publicKey, bucket);
       if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
-      const { shutdown } = deps.streams;
       const stream = deps.streams.open(reply.raw, bucket);
       reply.hijack();
       try {
@@ -37,7 +36,7 @@ export function doctorRoute(app: FastifyInstance, deps: DoctorDeps): void {
           seen: seenOf(request),
           silenceMs,
           headers: reply.getHeaders(),
-          signal: AbortSignal.any([stream.gone, shutdown]),
+          signal: stream.over,
           monotonicMs: deps.monotonicMs,
         });
       } finally {

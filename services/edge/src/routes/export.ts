@@ -40,7 +40,7 @@ export function exportRoute(app: FastifyInstance, deps: ExportDeps): void {
       stream.close();
       const pieces = deps.conversation.exportSession(
         { workspaceId, sessionId },
-        { timeoutMs: EXPORT_TIMEOUT_MS, signal: AbortSignal.any([stream.gone, deps.streams.shutdown]) },
+        { timeoutMs: EXPORT_TIMEOUT_MS, signal: stream.over },
       );
       const document = await firstPieceOrNotFound(pieces[Symbol.asyncIterator]());
       return reply

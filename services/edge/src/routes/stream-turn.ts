@@ -19,7 +19,6 @@ export async function streamTurn(
   reply: FastifyReply,
   watch: Stopwatch,
 ): Promise<void> {
-  const { shutdown } = deps.streams;
   const stream = deps.streams.open(reply.raw, addressBucket(request.ip));
   const sink = createSseSink(reply.raw, {
     open: () => {
@@ -28,10 +27,10 @@ export async function streamTurn(
       return reply.getHeaders();
     },
     heartbeatMs: HEARTBEAT_MS,
-    hurry: shutdown,
+    hurry: stream.over,
   });
   try {
-    const report = await runTurn(deps.turn, turn, sink, { visitor: stream.gone, shutdown }, watch);
+    const report = await runTurn(deps.turn, turn, sink, { visitor: stream.gone, over: stream.over }, watch);
     deps.streams.ended(report, watch, request.log);
   } catch (error) {
     throw beforeStream(error);

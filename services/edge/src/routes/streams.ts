@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Ongoing } from "@parley/service-kit";
 import type { FastifyBaseLogger } from "fastify";
 import { HttpError } from "../domain/http-error.ts";
 import type { Stopwatch } from "../turn/stopwatch.ts";
@@ -17,6 +18,8 @@ export type StreamCaps = {
 export type Stream = {
   /** Aborted when the reader is gone before the end. */
   gone: AbortSignal;
+  /** Aborted when the reader is gone, or this process must end its streams. */
+  over: AbortSignal;
   /** Nothing more will be written; the place is free once the reader has taken what there was, or is gone. */
   close(): void;
 };
@@ -26,10 +29,16 @@ export type Streams = {
   /** Takes a place for a response, of a client's bucket. Throws 503 when there is none, or none is given any more. */
   open(raw: ServerResponse, client: string): Stream;
   ended(report: TurnReport, watch: Stopwatch, log: FastifyBaseLogger): void;
-  /** Aborted when the streams still open must end. */
-  shutdown: AbortSignal;
   /** Refuses new streams, waits for those open, and has what is left end after `graceMs`; resolves at the latest `lastWordsMs` later. */
   drain(graceMs: number, lastWordsMs: number): Promise<void>;
+};
+
+type Reader = {
+  raw: ServerResponse;
+  /** When it was last seen to have taken something. */
+  takenAtMs: number;
+  /** Not composed of other signals: what hangs on such a one survives until the next full garbage collection. */
+  over: AbortController;
 };
 
 /** A reader that takes nothing for this long is cut off. */
@@ -41,12 +50,11 @@ const RETRY_AFTER_SECONDS = "5";
 
 /** @param now a monotonic clock in milliseconds. */
 export function createStreams(caps: StreamCaps, metrics: StreamMetrics, now: () => number): Streams {
-  const shutdown = new AbortController();
   const clients = new Map<string, number>();
-  /** When each reader was last seen to have taken something. */
-  const takenAt = new Map<ServerResponse, number>();
+  const readers = new Ongoing<Reader>();
   let open = 0;
   let draining = false;
+  let ending = false;
   let drained: (() => void) | undefined;
 
   function refuseOrGoOn(client: string): void {
@@ -63,10 +71,11 @@ export function createStreams(caps: StreamCaps, metrics: StreamMetrics, now: () 
   setInterval(() => {
     const at = now();
     let bufferedBytes = 0;
-    for (const [raw, since] of takenAt) {
+    for (const reader of readers) {
+      const { raw } = reader;
       bufferedBytes += raw.writableLength;
-      if (raw.writableLength === 0) takenAt.set(raw, at);
-      else if (at - since >= STALL_MS) {
+      if (raw.writableLength === 0) reader.takenAtMs = at;
+      else if (at - reader.takenAtMs >= STALL_MS) {
         metrics.stalled.inc();
         // What the system still holds for this reader goes with it.
         raw.socket?.resetAndDestroy();
@@ -89,30 +98,37 @@ export function createStreams(caps: StreamCaps, metrics: StreamMetrics, now: () 
   }
 
   return {
-    shutdown: shutdown.signal,
     open(raw, client) {
       refuseOrGoOn(client);
       const gone = new AbortController();
       // Who left while their key was looked up will not say so again.
       if (raw.destroyed) throw new HttpError(499, "client_gone");
       take(client);
+      const over = new AbortController();
+      const reader = { raw, takenAtMs: now(), over };
+      const remove = readers.add(reader);
+      raw.on("drain", () => {
+        reader.takenAtMs = now();
+      });
       let unfinished = 2;
       const finish = () => {
         if (--unfinished === 0) giveBack(client);
       };
       // request.raw closes as soon as a body has been read (fastify#4690); the response closes when its reader leaves.
       raw.once("close", () => {
-        takenAt.delete(raw);
-        if (!raw.writableFinished) gone.abort();
+        remove();
+        if (!raw.writableFinished) {
+          gone.abort();
+          over.abort();
+        }
         finish();
       });
-      takenAt.set(raw, now());
-      raw.on("drain", () => takenAt.set(raw, now()));
       return {
         gone: gone.signal,
+        over: over.signal,
         close() {
           finish();
-          if (shutdown.signal.aborted) setTimeout(() => raw.destroy(), LAST_STALL_MS).unref();
+          if (ending) setTimeout(() => raw.destroy(), LAST_STALL_MS).unref();
         },
       };
     },
@@ -144,7 +160,8 @@ export function createStreams(caps: StreamCaps, metrics: StreamMetrics, now: () 
         drained = resolve;
       });
       await Promise.race([empty, sleep(graceMs, undefined, { ref: false })]);
-      shutdown.abort();
+      ending = true;
+      for (const { over } of readers) over.abort();
       await Promise.race([empty, sleep(open === 0 ? 0 : lastWordsMs, undefined, { ref: false })]);
     },
   };

@@ -39,8 +39,8 @@ export type TurnRequest = {
 export type TurnSignals = {
   /** Aborted when the visitor's connection is gone. */
   visitor: AbortSignal;
-  /** Aborted when this process must end its streams. */
-  shutdown: AbortSignal;
+  /** Aborted when it is gone, or this process must end its streams. */
+  over: AbortSignal;
 };
 
 /** What became of a turn, for the log and the metrics; no content. */
@@ -173,7 +173,6 @@ async function answer(
     month: "",
     toolsCalled: [],
   };
-  const signal = AbortSignal.any([signals.visitor, signals.shutdown]);
   try {
     const { workspaceId, turnId } = question;
     watch.enter("reserve");
@@ -186,7 +185,7 @@ async function answer(
     }
     if (hold.status !== ReserveStatus.HELD) return ending;
     ending.month = hold.month;
-    await stream(deps, question, ending, sink, signal, watch);
+    await stream(deps, question, ending, sink, signals.over, watch);
   } catch (error) {
     // An RPC failed or was cancelled: internal_error, unless the reply had ended before.
     ending.cause = error;

@@ -1,3 +1,4 @@
+import { Ongoing } from "@parley/service-kit";
 import { CallCancelled, ProviderFailure } from "../domain/failure.ts";
 
 /** A call being answered. */
@@ -11,7 +12,7 @@ export type ActiveCall = {
 
 /** The calls being answered, so that they can be ended when the service has to go. */
 export class ActiveCalls {
-  readonly #calls = new Set<AbortController>();
+  readonly #calls = new Ongoing<AbortController>();
   readonly #onCount: (count: number) => void;
 
   /** `onCount` is told how many there are whenever that changes. */
@@ -25,14 +26,14 @@ export class ActiveCalls {
     const cancel = () => call.abort(new CallCancelled());
     if (caller.aborted) cancel();
     else caller.addEventListener("abort", cancel, { once: true });
-    this.#calls.add(call);
+    const remove = this.#calls.add(call);
     this.#onCount(this.#calls.size);
     return {
       signal: call.signal,
       cancel,
       leave: () => {
         caller.removeEventListener("abort", cancel);
-        this.#calls.delete(call);
+        remove();
         this.#onCount(this.#calls.size);
       },
     };

@@ -2,7 +2,7 @@ import type { OpenAI } from "openai";
 import { ProviderFailure } from "../../domain/failure.ts";
 import type { EmbedCall, Embedded } from "../provider.ts";
 import { toFailure } from "./failure.ts";
-import { bodyOf, readAtMost } from "./relay-fetch.ts";
+import { bodyOf, givenUpBy, readAtMost } from "./relay-fetch.ts";
 
 /** Far more than 64 vectors of any model take as JSON. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -12,8 +12,8 @@ export async function embed(client: OpenAI, { model, dimensions, texts, signal }
   try {
     // Floats, and not base64: not every server that speaks OpenAI's language knows that.
     const body = { model, input: texts, encoding_format: "float", ...(dimensions !== undefined && { dimensions }) };
-    const response = await client.post("/embeddings", { body, signal }).asResponse();
-    const text = await readAtMost(bodyOf(response, signal), MAX_BYTES + 1);
+    const response = await client.post("/embeddings", { body, ...givenUpBy(signal) }).asResponse();
+    const text = await readAtMost(bodyOf(response), MAX_BYTES + 1);
     if (Buffer.byteLength(text) > MAX_BYTES) throw new ProviderFailure("provider_error", "too_large");
     return readEmbeddings(text, texts.length);
   } catch (error) {

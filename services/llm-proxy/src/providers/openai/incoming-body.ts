@@ -43,12 +43,6 @@ export class IncomingBody {
     this.#controller.abort(reason);
   }
 
-  /** Gives it up once `signal` is aborted. */
-  destroyOn(signal: AbortSignal): void {
-    if (signal.aborted) this.destroy();
-    else signal.addEventListener("abort", () => this.destroy(), { once: true });
-  }
-
   /** Lets one that has said all it had to say come to its end, so that its connection can serve the next call. */
   finish(withinMs: number): void {
     this.#isWanted = false;

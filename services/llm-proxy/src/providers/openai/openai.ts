@@ -8,7 +8,7 @@ import { ChatStreamReader } from "./chat-stream.ts";
 import { embed } from "./embeddings.ts";
 import { toFailure } from "./failure.ts";
 import type { IncomingBody } from "./incoming-body.ts";
-import { bodyOf, relayFetch } from "./relay-fetch.ts";
+import { bodyOf, givenUpBy, relayFetch } from "./relay-fetch.ts";
 import { renderConversation } from "./render-conversation.ts";
 
 /** A provider that speaks OpenAI's chat completions. The SDK makes the call; its stream, which costs most, is not used. */
@@ -78,25 +78,24 @@ const NO_STREAM = /^(text\/html|application\/json)\b/i;
 
 /** Sends the request and waits for the response's headers. Throws ProviderFailure. */
 async function open(client: OpenAI, settings: OpenAiSettings, call: ProviderCall): Promise<IncomingBody> {
-  const response = await client.chat.completions
-    .create(
-      {
-        model: call.model,
-        messages: renderConversation(call),
-        stream: true,
-        ...(call.tools.length > 0 && {
-          tools: call.tools.map((each) => ({ type: "function" as const, function: each })),
-          ...(call.mustAnswer && { tool_choice: "none" as const }),
-        }),
-        ...(settings.includeUsage && { stream_options: { include_usage: true } }),
-      },
-      { signal: call.signal },
-    )
+  const request: OpenAI.ChatCompletionCreateParamsStreaming = {
+    model: call.model,
+    messages: renderConversation(call),
+    stream: true,
+    ...(call.tools.length > 0 && {
+      tools: call.tools.map((each) => ({ type: "function" as const, function: each })),
+      ...(call.mustAnswer && { tool_choice: "none" as const }),
+    }),
+    ...(settings.includeUsage && { stream_options: { include_usage: true } }),
+  };
+  // Not by chat.completions.create, which watches the request while it becomes JSON, to choose a reader that is not used here.
+  const response = await client
+    .post("/chat/completions", { body: request, stream: true, ...givenUpBy(call.signal) })
     .asResponse()
     .catch((error: unknown) => {
       throw toFailure(error, Date.now());
     });
-  const body = bodyOf(response, call.signal);
+  const body = bodyOf(response);
   if (NO_STREAM.test(response.headers.get("content-type") ?? "")) {
     body.destroy();
     throw new ProviderFailure("provider_error", "not_a_stream", { fault: true });

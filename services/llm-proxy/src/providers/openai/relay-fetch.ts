@@ -1,3 +1,4 @@
+import type { OpenAI } from "openai";
 import type { Dispatcher } from "undici";
 import { IncomingBody } from "./incoming-body.ts";
 
@@ -11,19 +12,28 @@ export class StreamedResponse extends Response {
   }
 }
 
+const GIVE_UP = Symbol("the signal that gives a call up");
+
 /**
- * The body of a response that came through relayFetch, given up once `signal` is aborted: the SDK's own signal does not outlive the
- * head for sure.
+ * The SDK's options for a call that is given up, with its response's body, once `signal` is aborted. A signal given to the SDK itself is
+ * composed with another, and what hangs on composed signals, the whole call, survives until the next full garbage collection.
  */
-export function bodyOf(response: Response, signal: AbortSignal): IncomingBody {
-  if (!(response instanceof StreamedResponse)) throw new TypeError("the response did not come through relayFetch");
-  response.incoming.destroyOn(signal);
-  return response.incoming;
+export function givenUpBy(signal: AbortSignal): Pick<OpenAI.RequestOptions, "fetchOptions"> {
+  const init: Init = { [GIVE_UP]: signal };
+  return { fetchOptions: init as NonNullable<OpenAI.RequestOptions["fetchOptions"]> };
+}
+
+/** The body of a response that came through relayFetch. */
+export function bodyOf(response: Response): IncomingBody {
+  if (response instanceof StreamedResponse) return response.incoming;
+  throw new TypeError("the response did not come through relayFetch");
 }
 
 /** What is read of a refusal's body; the rest is left. */
 const MAX_ERROR_BYTES = 16 * 1024;
 const KEPT_HEADERS = ["content-type", "retry-after", "retry-after-ms", "x-request-id"];
+
+type Init = RequestInit & { [GIVE_UP]?: AbortSignal };
 
 type Head = { status: number; headers: Headers; incoming: IncomingBody };
 
@@ -32,7 +42,7 @@ type Head = { status: number; headers: Headers; incoming: IncomingBody };
  * bound, and a success is a StreamedResponse.
  */
 export function relayFetch(dispatcher: Dispatcher) {
-  return async (url: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+  return async (url: string | URL | Request, init: Init = {}): Promise<Response> => {
     const { status, headers, incoming } = await send(dispatcher, new URL(String(url)), init);
     if (status >= 200 && status < 300) return new StreamedResponse(status, headers, incoming);
     return new Response(await readAtMost(incoming, MAX_ERROR_BYTES), { status, headers });
@@ -40,9 +50,9 @@ export function relayFetch(dispatcher: Dispatcher) {
 }
 
 /** Sends a request and resolves with its response's head. Throws what kept it from coming, such as the signal's reason. */
-function send(dispatcher: Dispatcher, { origin, pathname, search }: URL, init: RequestInit): Promise<Head> {
+function send(dispatcher: Dispatcher, { origin, pathname, search }: URL, init: Init): Promise<Head> {
   const { promise, resolve, reject } = Promise.withResolvers<Head>();
-  const { signal } = init;
+  const signal = init[GIVE_UP] ?? init.signal;
   let controller: Dispatcher.DispatchController | undefined;
   let incoming: IncomingBody | undefined;
   const leave = () => {
@@ -50,8 +60,7 @@ function send(dispatcher: Dispatcher, { origin, pathname, search }: URL, init: R
     else incoming.destroy(signal?.reason);
     reject(signal?.reason);
   };
-  // Also while a refusal's body is read, which may never end.
-  const over = () => signal?.removeEventListener("abort", leave);
+  // Until all of the body was taken, which may be never; the signal is this call's alone.
   if (signal?.aborted) leave();
   else signal?.addEventListener("abort", leave, { once: true });
   dispatcher.dispatch(
@@ -79,12 +88,8 @@ function send(dispatcher: Dispatcher, { origin, pathname, search }: URL, init: R
         resolve({ status, headers, incoming });
       },
       onResponseData: (_, bytes) => incoming?.push(bytes),
-      onResponseEnd: () => {
-        over();
-        incoming?.end();
-      },
+      onResponseEnd: () => incoming?.end(),
       onResponseError: (_, error) => {
-        over();
         incoming?.end(error);
         reject(error);
       },

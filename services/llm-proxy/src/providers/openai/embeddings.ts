@@ -1,24 +1,25 @@
 import type { OpenAI } from "openai";
 import { ProviderFailure } from "../../domain/failure.ts";
 import type { EmbedCall, Embedded } from "../provider.ts";
-import { toFailure } from "./failure.ts";
-import { bodyOf, givenUpBy, readAtMost } from "./relay-fetch.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { readAtMost } from "./exchange.ts";
 
 /** Far more than 64 vectors of any model take as JSON. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Asks OpenAI's endpoint for embeddings, or another's that speaks like it. */
-export async function embed(client: OpenAI, { model, dimensions, texts, signal }: EmbedCall): Promise<Embedded> {
-  try {
-    // Floats, and not base64: not every server that speaks OpenAI's language knows that.
-    const body = { model, input: texts, encoding_format: "float", ...(dimensions !== undefined && { dimensions }) };
-    const response = await client.post("/embeddings", { body, ...givenUpBy(signal) }).asResponse();
-    const text = await readAtMost(bodyOf(response), MAX_BYTES + 1);
-    if (Buffer.byteLength(text) > MAX_BYTES) throw new ProviderFailure("provider_error", "too_large");
-    return readEmbeddings(text, texts.length);
-  } catch (error) {
-    throw toFailure(error, Date.now());
-  }
+/** Asks OpenAI's endpoint for embeddings, or another's that speaks like it. Throws ProviderFailure. */
+export async function embed(endpoint: Endpoint, { model, dimensions, texts, signal }: EmbedCall): Promise<Embedded> {
+  // Floats, and not base64: not every server that speaks OpenAI's language knows that.
+  const request: OpenAI.EmbeddingCreateParams = {
+    model,
+    input: [...texts],
+    encoding_format: "float",
+    ...(dimensions !== undefined && { dimensions }),
+  };
+  const { body } = await endpoint.post(request, signal);
+  const text = await readAtMost(body, MAX_BYTES + 1);
+  if (Buffer.byteLength(text) > MAX_BYTES) throw new ProviderFailure("provider_error", "too_large");
+  return readEmbeddings(text, texts.length);
 }
 
 /** Reads an answer's vectors, `count` of one length, in the order of their texts. Throws ProviderFailure for anything else. */

@@ -1,26 +1,34 @@
-import { APIConnectionError, APIError } from "openai";
+import type { IncomingHttpHeaders } from "node:http";
+import { APIError } from "openai";
 import { failureOfStatus, ProviderFailure } from "../../domain/failure.ts";
 import { retryAfterMs } from "../../domain/retry.ts";
 
-/** What the SDK, undici or Node threw, as a failure of ours; `nowMs` reads a Retry-After that is a date. */
-export function toFailure(error: unknown, nowMs: number): ProviderFailure {
-  if (error instanceof ProviderFailure) return error;
-  if (error instanceof APIConnectionError) {
-    const codes = causes(error)
-      .filter((each) => !(each instanceof ProviderFailure))
-      .map((each) => (each as { code?: unknown }).code);
-    const detail = codes.join(" ");
-    return codes.includes("UND_ERR_CONNECT_TIMEOUT")
-      ? new ProviderFailure("provider_timeout", "connect_timeout", { retryable: true, fault: true, detail })
-      : new ProviderFailure("provider_error", "connect", { retryable: true, fault: true, detail });
+/** What undici or Node threw instead of an answer. */
+export function unreached(error: unknown): ProviderFailure {
+  const codes = causes(error).map((each) => (each as { code?: unknown }).code);
+  const detail = codes.join(" ");
+  return codes.includes("UND_ERR_CONNECT_TIMEOUT")
+    ? new ProviderFailure("provider_timeout", "connect_timeout", { retryable: true, fault: true, detail })
+    : new ProviderFailure("provider_error", "connect", { retryable: true, fault: true, detail });
+}
+
+/** What an answer says that is none; `nowMs` reads a Retry-After that is a date. */
+export function refused(status: number, received: IncomingHttpHeaders, text: string, nowMs: number): ProviderFailure {
+  const headers = new Headers();
+  for (const name of ["retry-after", "retry-after-ms"]) {
+    const value = received[name];
+    if (typeof value === "string") headers.set(name, value);
   }
-  if (error instanceof APIError && error.status !== undefined) {
-    return failureOfStatus(error.status, {
-      retryAfterMs: retryAfterMs(error.headers ?? new Headers(), nowMs),
-      providerCode: error.code ?? error.type,
-    });
+  const { code, type } = APIError.generate(status, parsed(text), undefined, headers);
+  return failureOfStatus(status, { retryAfterMs: retryAfterMs(headers, nowMs), providerCode: code ?? type });
+}
+
+function parsed(text: string): object | undefined {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    return undefined;
   }
-  return brokenOff(error);
 }
 
 /** What ended a body before its end: its socket was closed or reset under it. */

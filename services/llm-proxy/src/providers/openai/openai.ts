@@ -6,12 +6,11 @@ import type { OpenAiSettings } from "../../settings/settings.ts";
 import type { Provider, ProviderCall } from "../provider.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 import { embed } from "./embeddings.ts";
-import { toFailure } from "./failure.ts";
+import { Endpoint } from "./endpoint.ts";
 import type { IncomingBody } from "./incoming-body.ts";
-import { bodyOf, givenUpBy, relayFetch } from "./relay-fetch.ts";
 import { renderConversation } from "./render-conversation.ts";
 
-/** A provider that speaks OpenAI's chat completions. The SDK makes the call; its stream, which costs most, is not used. */
+/** A provider that speaks OpenAI's chat completions. */
 export function openAiProvider(settings: OpenAiSettings): Provider {
   const agent = new Agent({
     connect: { timeout: settings.timeouts.connectMs },
@@ -31,23 +30,23 @@ export function openAiProvider(settings: OpenAiSettings): Provider {
     logLevel: "off",
     defaultHeaders: { ...(settings.apiKey === undefined && { authorization: null }), ...settings.headers },
     timeout: settings.timeouts.totalMs,
-    maxRetries: 0,
-    fetch: relayFetch(agent),
   });
+  const completions = new Endpoint(client, "/chat/completions", agent);
+  const embeddings = new Endpoint(client, "/embeddings", agent);
   return {
     knows: () => true,
-    stream: (call) => stream(client, settings, call),
-    embed: (call) => embed(client, call),
+    stream: (call) => stream(completions, settings, call),
+    embed: (call) => embed(embeddings, call),
     close: () => agent.close(),
   };
 }
 
-async function stream(client: OpenAI, settings: OpenAiSettings, call: ProviderCall): Promise<void> {
+async function stream(endpoint: Endpoint, settings: OpenAiSettings, call: ProviderCall): Promise<void> {
   const reader = new ChatStreamReader();
   const wellFormed = new WellFormedText();
   let body: IncomingBody | undefined;
   try {
-    body = await open(client, settings, call);
+    body = await open(endpoint, settings, call);
     for (let bytes = await body.next(); bytes !== undefined; bytes = await body.next()) {
       const text = wellFormed.push(reader.feed(bytes));
       report(reader, call);
@@ -76,8 +75,8 @@ function report(reader: ChatStreamReader, call: ProviderCall): void {
 
 const NO_STREAM = /^(text\/html|application\/json)\b/i;
 
-/** Sends the request and waits for the response's headers. Throws ProviderFailure. */
-async function open(client: OpenAI, settings: OpenAiSettings, call: ProviderCall): Promise<IncomingBody> {
+/** Asks and waits for the answer's headers. Throws ProviderFailure. */
+async function open(endpoint: Endpoint, settings: OpenAiSettings, call: ProviderCall): Promise<IncomingBody> {
   const request: OpenAI.ChatCompletionCreateParamsStreaming = {
     model: call.model,
     messages: renderConversation(call),
@@ -88,15 +87,8 @@ async function open(client: OpenAI, settings: OpenAiSettings, call: ProviderCall
     }),
     ...(settings.includeUsage && { stream_options: { include_usage: true } }),
   };
-  // Not by chat.completions.create, which watches the request while it becomes JSON, to choose a reader that is not used here.
-  const response = await client
-    .post("/chat/completions", { body: request, stream: true, ...givenUpBy(call.signal) })
-    .asResponse()
-    .catch((error: unknown) => {
-      throw toFailure(error, Date.now());
-    });
-  const body = bodyOf(response);
-  if (NO_STREAM.test(response.headers.get("content-type") ?? "")) {
+  const { headers, body } = await endpoint.post(request, call.signal);
+  if (NO_STREAM.test(headers["content-type"] ?? "")) {
     body.destroy();
     throw new ProviderFailure("provider_error", "not_a_stream", { fault: true });
   }

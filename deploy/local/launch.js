@@ -7,9 +7,9 @@ process.on("warning", (warning) => {
   if (warning.name !== "ExperimentalWarning") process.stderr.write(`${warning.name}: ${warning.message}\n`);
 });
 
-if (major < 22 || (major === 22 && minor < 12)) {
+if (major < 22 || (major === 22 && minor < 15)) {
   process.stderr.write(
-    `parley: Node.js ${process.versions.node} is too old: install Node.js 22.12 or newer, best the newest even-numbered one\n`,
+    `parley: Node.js ${process.versions.node} is too old: install Node.js 22.15 or newer, best the newest even-numbered one\n`,
   );
   process.exitCode = 1;
 } else if (process.features.typescript) {

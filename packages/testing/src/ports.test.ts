@@ -18,3 +18,8 @@ it("gives consecutive ports that can be bound, below the range of outgoing conne
 it("gives one port as a number", async () => {
   expect(await freePort()).toBeGreaterThanOrEqual(10_000);
 });
+
+it("gives no port twice, though none of them was bound", async () => {
+  const ports = (await Promise.all(Array.from({ length: 300 }, () => freePorts(2)))).flat();
+  expect(new Set(ports).size).toBe(600);
+});

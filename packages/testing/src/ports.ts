@@ -15,15 +15,22 @@ function share(): { from: number; to: number } {
   return { from, to: from + size };
 }
 
+/** By this process, to whoever may not have bound them yet. */
+const given = new Set<number>();
+
 /**
- * `count` consecutive ports that were free on 127.0.0.1 a moment ago, at a random place of this worker's share. Bind them soon; a starter
- * that can should try again on EADDRINUSE.
+ * `count` consecutive ports that were free on 127.0.0.1 a moment ago, at a random place of this worker's share, and none that this
+ * process was given before while there are others. Bind them soon; a starter that can should try again on EADDRINUSE.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const { from, to } = share();
-  for (let attempt = 0; attempt < 100; attempt++) {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    if (attempt === 100) given.clear();
     const first = randomInt(from, to - count);
     const ports = Array.from({ length: count }, (_, index) => first + index);
+    if (ports.some((port) => given.has(port))) continue;
+    // Before they are looked at, which takes a moment in which others ask.
+    for (const port of ports) given.add(port);
     if (await areFree(ports)) return ports;
   }
   throw new Error(`found no ${count} free consecutive ports between ${from} and ${to}`);

@@ -27,9 +27,7 @@ export class Endpoint {
    * request's alone, is aborted. Throws ProviderFailure.
    */
   async post(request: object, signal: AbortSignal): Promise<Answer> {
-    this.#target ??= this.#describe();
-    const target = await this.#target;
-    const answer = await exchange(this.#dispatcher, target, JSON.stringify(request), signal).catch((error: unknown) => {
+    const answer = await this.#send(JSON.stringify(request), signal).catch((error: unknown) => {
       throw unreached(error);
     });
     const { status, headers, body } = answer;
@@ -37,6 +35,11 @@ export class Endpoint {
     // It is refused, whether or not it can be read why.
     const text = await readAtMost(body, MAX_REFUSAL_BYTES).catch(() => "");
     throw refused(status, headers, text, Date.now());
+  }
+
+  async #send(body: string, signal: AbortSignal): Promise<Answer> {
+    this.#target ??= this.#describe();
+    return exchange(this.#dispatcher, await this.#target, body, signal);
   }
 
   async #describe(): Promise<Target> {

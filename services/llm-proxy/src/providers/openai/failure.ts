@@ -3,8 +3,9 @@ import { APIError } from "openai";
 import { failureOfStatus, ProviderFailure } from "../../domain/failure.ts";
 import { retryAfterMs } from "../../domain/retry.ts";
 
-/** What undici or Node threw instead of an answer. */
+/** What undici or Node threw instead of an answer; the reason of a signal may be a failure of ours. */
 export function unreached(error: unknown): ProviderFailure {
+  if (error instanceof ProviderFailure) return error;
   const codes = causes(error).map((each) => (each as { code?: unknown }).code);
   const detail = codes.join(" ");
   return codes.includes("UND_ERR_CONNECT_TIMEOUT")

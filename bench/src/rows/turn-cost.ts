@@ -40,7 +40,7 @@ export const turnCost: Row = {
   name: "turn-cost",
   about: "CPU of the four services ÷ CPU of the bare relay, one 100-token turn",
   inTheWay:
-    "a turn is stored, counted and limited: two statements that write, one of the quota's and a script in Redis, half of what all of the relay takes; its request and its reply cross one more hop",
+    "a turn is stored when it begins and when it ends, counted and limited: three statements that write and a script in Redis, half of what all of the relay takes; its request and its reply cross one more hop",
   async run(effort, progress) {
     const figures: Figure[] = [];
     for (const form of FORMS) figures.push(await compare(form, effort, progress));

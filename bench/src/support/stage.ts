@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { freePort, nodeFlags, type RunningProcess, startProcess, startTestPostgres } from "@parley/testing";
+import { freePort, nodeFlags, type RunningProcess, startProcess, startRedis, startTestPostgres } from "@parley/testing";
 import {
   createTenant,
   type System,
@@ -9,7 +9,7 @@ import {
 } from "../../../tests/support/system.ts";
 import { query } from "./sql.ts";
 
-/** Both sides of every comparison, up at once: Parley as an operator runs it, and the bare relay, before the same provider. */
+/** Both sides of every comparison, up at once: Parley as it runs in a cluster, and the bare relay, before the same provider. */
 export type Stage = {
   system: System;
   tenant: Tenant;
@@ -24,14 +24,25 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 /** Without an end, so that no bench runs into it. */
 export const BENCH_PLAN = "bench";
 
+type StageOptions = Pick<SystemOptions, "env" | "llmConfig" | "redisUrl">;
+
 /**
  * @param model what the provider is to do, e.g. `tokens-100` or `tokens-100-every-50`.
- * @param options on top of what the services get.
+ * @param options on top of what the services get; a Redis of the stage's own unless there is one.
  */
-export async function setStage(
-  model: string,
-  options: Pick<SystemOptions, "env" | "llmConfig" | "redisUrl"> = {},
-): Promise<Stage> {
+export async function setStage(model: string, options: StageOptions = {}): Promise<Stage> {
+  if (options.redisUrl !== undefined) return setStageWith(model, options);
+  const redis = await startRedis();
+  try {
+    const stage = await setStageWith(model, { ...options, redisUrl: redis.url });
+    return { ...stage, stop: () => stage.stop().finally(() => redis.stop()) };
+  } catch (error) {
+    await redis.stop();
+    throw error;
+  }
+}
+
+async function setStageWith(model: string, options: StageOptions): Promise<Stage> {
   const postgres = await startTestPostgres();
   const system = await startSystem({
     databaseServerUrl: postgres.url,

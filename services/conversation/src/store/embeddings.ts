@@ -101,7 +101,7 @@ export async function releaseSource(
   afterSeconds: number,
 ): Promise<void> {
   await database.query(
-    `UPDATE conversation.knowledge_sources SET embedding_until = CASE WHEN $3 > 0 THEN now() + make_interval(secs => $3) ELSE '-infinity' END
+    `UPDATE conversation.knowledge_sources SET embedding_until = CASE WHEN $3::float8 > 0 THEN now() + make_interval(secs => $3) ELSE '-infinity' END
      WHERE workspace_id = $1 AND source_id = $2`,
     [workspaceId, sourceId, afterSeconds],
   );

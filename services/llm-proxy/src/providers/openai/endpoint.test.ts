@@ -132,6 +132,17 @@ test("of a refusal no more is read than its beginning, and one that breaks off i
   await expect(ask()).rejects.toMatchObject({ reason: "http_502" });
 });
 
+test("a request that cannot be made fails as one that reached nobody, and names what is wrong", async () => {
+  const failed = { code: "provider_error", reason: "connect", detail: "TypeError" };
+  await expect(ask({}, { defaultHeaders: { "x-own": "„“" } })).rejects.toMatchObject(failed);
+});
+
+test("a call that was left before is not made", async () => {
+  const endpoint = new Endpoint(clientWith(), "/chat/completions", agent);
+  await expect(endpoint.post({}, AbortSignal.abort(new Error("left")))).rejects.toMatchObject({ reason: "connect" });
+  expect(seen).toEqual([]);
+});
+
 test("who cannot be reached is not taken for one that refuses", async () => {
   const failed = { code: "provider_error", reason: "connect", detail: "ECONNREFUSED", retryable: true, fault: true };
   await expect(ask({}, { baseURL: "http://127.0.0.1:1/" })).rejects.toMatchObject(failed);

@@ -7,8 +7,8 @@ import { refused, unreached } from "./failure.ts";
 const MAX_REFUSAL_BYTES = 16 * 1024;
 
 /**
- * One endpoint of a provider. The SDK says how a request for it looks, which is the same for all but the body, and what a refusal
- * means; it does not make the calls, which would cost more than all the rest of one.
+ * One endpoint of a provider. The SDK says how a request for it looks, which is the same for all but the body; it does not make the
+ * calls, which would cost more than all the rest of one.
  */
 export class Endpoint {
   readonly #client: OpenAI;
@@ -39,7 +39,9 @@ export class Endpoint {
 
   async #send(body: string, signal: AbortSignal): Promise<Answer> {
     this.#target ??= this.#describe();
-    return exchange(this.#dispatcher, await this.#target, body, signal);
+    const target = await this.#target;
+    signal.throwIfAborted();
+    return exchange(this.#dispatcher, target, body, signal);
   }
 
   async #describe(): Promise<Target> {

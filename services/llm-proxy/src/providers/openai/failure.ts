@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { APIError } from "openai";
 import { failureOfStatus, ProviderFailure } from "../../domain/failure.ts";
 import { retryAfterMs } from "../../domain/retry.ts";
 
@@ -7,7 +6,7 @@ import { retryAfterMs } from "../../domain/retry.ts";
 export function unreached(error: unknown): ProviderFailure {
   if (error instanceof ProviderFailure) return error;
   const codes = causes(error).map((each) => (each as { code?: unknown }).code);
-  const detail = codes.join(" ");
+  const detail = codes.join(" ").trim() || (error instanceof Error ? error.name : typeof error);
   return codes.includes("UND_ERR_CONNECT_TIMEOUT")
     ? new ProviderFailure("provider_timeout", "connect_timeout", { retryable: true, fault: true, detail })
     : new ProviderFailure("provider_error", "connect", { retryable: true, fault: true, detail });
@@ -20,13 +19,14 @@ export function refused(status: number, received: IncomingHttpHeaders, text: str
     const value = received[name];
     if (typeof value === "string") headers.set(name, value);
   }
-  const { code, type } = APIError.generate(status, parsed(text), undefined, headers);
-  return failureOfStatus(status, { retryAfterMs: retryAfterMs(headers, nowMs), providerCode: code ?? type });
+  return failureOfStatus(status, { retryAfterMs: retryAfterMs(headers, nowMs), providerCode: codeIn(text) });
 }
 
-function parsed(text: string): object | undefined {
+/** What the provider calls it, if it says so as OpenAI does. */
+function codeIn(text: string): unknown {
   try {
-    return Object(JSON.parse(text));
+    const { code, type } = JSON.parse(text).error;
+    return code ?? type;
   } catch {
     return undefined;
   }

@@ -1,10 +1,9 @@
-import { startRedis } from "@parley/testing";
 import { familyCpuMs, residentBytes } from "../support/cpu.ts";
 import { measure, parleyPlan, type Shape } from "../support/load.ts";
 import { redisInfo } from "../support/redis.ts";
 import { query } from "../support/sql.ts";
 import { type Stage, setStage } from "../support/stage.ts";
-import { median } from "../support/statistics.ts";
+import { median, sum } from "../support/statistics.ts";
 import type { Figure, Row } from "./row.ts";
 
 const TURNS = 4_000;
@@ -36,18 +35,14 @@ export const footprint: Row = {
   about: "what one 100-token turn takes of PostgreSQL and Redis, and the memory of each service under load",
   inTheWay: "docs/install/sizing.md must say what a turn takes now",
   async run({ rounds, scale }, progress) {
-    const redis = await startRedis();
-    const emptyBytes = (await redisInfo(redis.url))("used_memory");
-    const stage = await setStage("tokens-100", { redisUrl: redis.url, env: IN_PODS }).catch(async (error: unknown) => {
-      await redis.stop();
-      throw error;
-    });
+    const stage = await setStage("tokens-100", { env: IN_PODS });
     try {
+      const emptyBytes = (await redisInfo(stage.redisUrl))("used_memory");
       const shape = { callers: CALLERS, turns: Math.ceil(TURNS * scale), warmUp: 0 };
       await measure(parleyPlan(stage, { ...shape, turns: WARM_UP }), []);
       const measured: Round[] = [];
       for (let round = 1; round <= rounds; round++) {
-        const one = await measureRound(stage, { url: redis.url, emptyBytes }, shape);
+        const one = await measureRound(stage, emptyBytes, shape);
         measured.push(one);
         progress(
           `round ${round}: PostgreSQL ${one.databaseMs.toFixed(2)} ms, ${sum(one.storedKb).toFixed(2)} KB stored, ${one.logKb.toFixed(1)} KB of log; Redis ${one.redisMs.toFixed(3)} ms, ${one.redisKb.toFixed(3)} KB an address`,
@@ -91,32 +86,28 @@ export const footprint: Row = {
       ];
     } finally {
       await stage.stop();
-      await redis.stop();
     }
   },
 };
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
-}
 
 function figure(what: string, value: number, unit: string, goal: number, detail: string): Figure {
   return { what, value, unit, goal: `≤ ${goal} ${unit}`, met: value <= goal, detail };
 }
 
-async function measureRound(stage: Stage, redis: { url: string; emptyBytes: number }, shape: Shape): Promise<Round> {
+async function measureRound(stage: Stage, emptyBytes: number, shape: Shape): Promise<Round> {
+  const { redisUrl } = stage;
   const { url } = stage.system.database;
   const server = await serverPid(url);
   const storedBefore = await storedBytes(url);
-  const before = await counters(url, server, redis.url);
+  const before = await counters(url, server, redisUrl);
   await measure(parleyPlan(stage, shape), []);
-  const after = await counters(url, server, redis.url);
+  const after = await counters(url, server, redisUrl);
   const aTurn = (name: keyof typeof before) => (after[name] - before[name]) / shape.turns;
   return {
     databaseMs: aTurn("databaseMs"),
     logKb: aTurn("logBytes") / 1024,
     redisMs: aTurn("redisMs"),
-    redisKb: (after.redisBytes - redis.emptyBytes) / 1024 / after.redisKeys,
+    redisKb: (after.redisBytes - emptyBytes) / 1024 / after.redisKeys,
     storedKb: (await storedBytes(url)).map((bytes, i) => (bytes - (storedBefore[i] ?? 0)) / 1024 / shape.turns),
   };
 }

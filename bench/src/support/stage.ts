@@ -15,6 +15,7 @@ export type Stage = {
   tenant: Tenant;
   relay: RunningProcess;
   relayUrl: string;
+  redisUrl: string;
   /** The processes that a turn goes through, Parley's four services. */
   servicePids(): number[];
   stop(): Promise<void>;
@@ -24,17 +25,16 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 /** Without an end, so that no bench runs into it. */
 export const BENCH_PLAN = "bench";
 
-type StageOptions = Pick<SystemOptions, "env" | "llmConfig" | "redisUrl">;
+type StageOptions = Pick<SystemOptions, "env" | "llmConfig">;
 
 /**
  * @param model what the provider is to do, e.g. `tokens-100` or `tokens-100-every-50`.
- * @param options on top of what the services get; a Redis of the stage's own unless there is one.
+ * @param options on top of what the services get.
  */
 export async function setStage(model: string, options: StageOptions = {}): Promise<Stage> {
-  if (options.redisUrl !== undefined) return setStageWith(model, options);
   const redis = await startRedis();
   try {
-    const stage = await setStageWith(model, { ...options, redisUrl: redis.url });
+    const stage = await setStageOn(redis.url, model, options);
     return { ...stage, stop: () => stage.stop().finally(() => redis.stop()) };
   } catch (error) {
     await redis.stop();
@@ -42,10 +42,11 @@ export async function setStage(model: string, options: StageOptions = {}): Promi
   }
 }
 
-async function setStageWith(model: string, options: StageOptions): Promise<Stage> {
+async function setStageOn(redisUrl: string, model: string, options: StageOptions): Promise<Stage> {
   const postgres = await startTestPostgres();
   const system = await startSystem({
     databaseServerUrl: postgres.url,
+    redisUrl,
     ...options,
     env: {
       ...options.env,
@@ -69,6 +70,7 @@ async function setStageWith(model: string, options: StageOptions): Promise<Stage
     system,
     tenant,
     relay,
+    redisUrl,
     relayUrl: `http://127.0.0.1:${port}/chat`,
     servicePids: () =>
       [...system.edges, system.conversation, system.quota, system.llm].map((service) => service.process().pid),

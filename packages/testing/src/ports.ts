@@ -15,12 +15,12 @@ function share(): { from: number; to: number } {
   return { from, to: from + size };
 }
 
-/** By this process, to whoever may not have bound them yet. */
+/** To whoever may not have bound them yet. */
 const given = new Set<number>();
 
 /**
- * `count` consecutive ports that were free on 127.0.0.1 a moment ago, at a random place of this worker's share, and none that this
- * process was given before while there are others. Bind them soon; a starter that can should try again on EADDRINUSE.
+ * `count` consecutive ports that were free on 127.0.0.1 a moment ago, at a random place of this worker's share, and none that was
+ * given before as long as others are found. Bind them soon; a starter that can should try again on EADDRINUSE.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const { from, to } = share();

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { ProviderFailure } from "./failure.ts";
 
 export type RetryPolicy = {
@@ -30,16 +31,16 @@ export function retryDelayMs(
 }
 
 /** Reads Retry-After (seconds or an HTTP date) or retry-after-ms; undefined when there is none that makes sense. */
-export function retryAfterMs(headers: Pick<Headers, "get">, nowMs: number): number | undefined {
-  const milliseconds = decimal(headers.get("retry-after-ms"));
+export function retryAfterMs(headers: IncomingHttpHeaders, nowMs: number): number | undefined {
+  const milliseconds = decimal(headers["retry-after-ms"]);
   if (milliseconds !== undefined) return milliseconds;
-  const text = headers.get("retry-after");
+  const text = headers["retry-after"];
   const seconds = decimal(text);
   if (seconds !== undefined) return seconds * 1_000;
   const date = Date.parse(text ?? "");
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
 }
 
-function decimal(text: string | null): number | undefined {
-  return text !== null && /^\s*\d{1,9}(\.\d{1,9})?\s*$/.test(text) ? Number(text) : undefined;
+function decimal(text: unknown): number | undefined {
+  return typeof text === "string" && /^\s*\d{1,9}(\.\d{1,9})?\s*$/.test(text) ? Number(text) : undefined;
 }

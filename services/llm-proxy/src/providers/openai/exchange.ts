@@ -3,7 +3,7 @@ import type { Dispatcher } from "undici";
 import { IncomingBody } from "./incoming-body.ts";
 
 /** Where a request goes, and with what headers: names and values in turn. */
-export type Target = { origin: string; path: string; headers: readonly string[] };
+export type Target = { origin: string; path: string; headers: string[] };
 
 /** A response, of which the body is still to come. */
 export type Answer = { status: number; headers: IncomingHttpHeaders; body: IncomingBody };
@@ -31,7 +31,7 @@ export function exchange(
   if (signal?.aborted) leave();
   else signal?.addEventListener("abort", leave, { once: true });
   dispatcher.dispatch(
-    { origin, path, method: "POST", headers: [...headers], body },
+    { origin, path, method: "POST", headers, body },
     {
       onRequestStart: (begun) => {
         controller = begun;

@@ -13,12 +13,7 @@ export function unreached(error: unknown): ProviderFailure {
 }
 
 /** What an answer says that is none; `nowMs` reads a Retry-After that is a date. */
-export function refused(status: number, received: IncomingHttpHeaders, text: string, nowMs: number): ProviderFailure {
-  const headers = new Headers();
-  for (const name of ["retry-after", "retry-after-ms"]) {
-    const value = received[name];
-    if (typeof value === "string") headers.set(name, value);
-  }
+export function refused(status: number, headers: IncomingHttpHeaders, text: string, nowMs: number): ProviderFailure {
   return failureOfStatus(status, { retryAfterMs: retryAfterMs(headers, nowMs), providerCode: codeIn(text) });
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { ProviderFailure } from "../../domain/failure.ts";
-import { type Answer, exchange, readAtMost } from "./exchange.ts";
+import { exchange, readAtMost } from "./exchange.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 
 let answer: (response: ServerResponse) => void;
@@ -35,11 +35,8 @@ afterAll(async () => {
   server.close();
 });
 
-const send = (signal?: AbortSignal): Promise<Answer> =>
-  exchange(agent, { origin, path: "/v1/chat?x=1", headers: [] }, "{}", signal);
-
 async function ask(signal?: AbortSignal): Promise<IncomingBody> {
-  return (await send(signal)).body;
+  return (await exchange(agent, { origin, path: "/v1/chat?x=1", headers: [] }, "{}", signal)).body;
 }
 
 async function readAll(body: IncomingBody): Promise<string[]> {

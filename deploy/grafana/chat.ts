@@ -2,7 +2,7 @@ import { type Dashboard, of, quantile, rate } from "./panel.ts";
 
 const OVERHEAD = "parley_first_token_overhead_seconds";
 
-/** What the objective on turns counts as failed; see deploy/prometheus/alerts.yaml. */
+/** Turns that the objective counts as failed; the same as in charts/parley/files/alerts.yaml. */
 const FAILED = [
   rate("parley_turns_total", 'finish="error"'),
   rate("parley_http_request_duration_seconds_count", 'route=~"/api/chat/(playground/)?"', 'status=~"5.."'),

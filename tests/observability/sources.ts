@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { root } from "../support/processes.ts";
 
-export const ALERTS_FILE = join(root, "deploy/prometheus/alerts.yaml");
-const DASHBOARDS = join(root, "deploy/grafana/dashboards");
+export const ALERTS_FILE = join(root, "charts/parley/files/alerts.yaml");
+const DASHBOARDS = join(root, "charts/parley/files/dashboards");
 
 export type Rule = { alert?: string; record?: string; expr: string; for?: string };
 export type RuleGroup = { name: string; rules: Rule[] };

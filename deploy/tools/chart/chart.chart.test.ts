@@ -5,6 +5,7 @@ import { STOP_WITHIN_MS } from "@parley/service-kit/lifecycle";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
+import { DASHBOARDS } from "../../grafana/dashboards.ts";
 import { allowedCalls, CALL_GRAPH, outsidePorts, REACHES_INTERNET, reachInternet } from "./assertions/call-graph.ts";
 import { podSecurityProblems } from "./assertions/pod-security.ts";
 import { portProblems } from "./assertions/ports.ts";
@@ -197,9 +198,9 @@ describe("the chart", () => {
     expect(output).toContain(reason);
   });
 
-  it("ships the alerts of deploy/prometheus, with where their runbooks can be read", async () => {
+  it("ships the alerts with absolute URLs of their runbooks", async () => {
     const [rule] = ofKind((await render("production")).manifests, "PrometheusRule") as [Manifest];
-    const source = await readFile(join(CHART, "../../deploy/prometheus/alerts.yaml"), "utf8");
+    const source = await readFile(join(CHART, "files/alerts.yaml"), "utf8");
     const base = "https://git.example.com/parley/blob/main/docs/operations/runbooks/";
     expect(rule.spec).toEqual(
       parse(source.replaceAll("runbook_url: docs/operations/runbooks/", `runbook_url: ${base}`)),
@@ -209,12 +210,16 @@ describe("the chart", () => {
     expect(urls.filter((url) => !url.startsWith(`"runbook_url":"${base}`))).toEqual([]);
   });
 
-  it("ships every dashboard of deploy/grafana in a ConfigMap that Grafana's sidecar finds", async () => {
+  it("ships each dashboard in a ConfigMap with the label that Grafana's sidecar selects", async () => {
     const maps = ofKind((await render("production")).manifests, "ConfigMap");
     const found = maps.filter(({ metadata }) => metadata.labels?.grafana_dashboard === "1");
-    const folder = join(CHART, "../../deploy/grafana/dashboards");
+    const folder = join(CHART, "files/dashboards");
     const files = await readdir(folder);
-    expect(files).toHaveLength(3);
+    expect(files.sort()).toEqual(
+      Object.keys(DASHBOARDS)
+        .map((name) => `${name}.json`)
+        .sort(),
+    );
     for (const file of files) {
       const holder = found.find(({ data }) => `parley-${file}` in (data as object));
       const { data } = holder as unknown as { data: Record<string, string> };

@@ -10,26 +10,30 @@ const FAILED = [
 ].join(" or ");
 const ALL = FAILED.replace(', finish="error"', "");
 
-/** Are visitors answered, how soon, and if not, whose fault is it? */
+/** Do visitors get replies, how fast, and which part is at fault when they do not? */
 export const CHAT: Dashboard = {
   uid: "parley-chat",
   title: "Parley / Chat",
-  description: "What visitors see: first tokens, how replies end, and the providers behind them.",
+  description: "What visitors see: time to first token, outcomes of turns, and the providers.",
   rows: [
     {
       title: "At a glance",
       panels: [
         {
           title: "Turns",
-          description: "Turns a second.",
+          shows: "Turns per second.",
+          normal: "Follows the visitors' daily pattern.",
+          act: "0 while visitors are active: check _Replicas that answer_ and _Answers other than 2xx_ on the Service dashboard.",
           unit: "suffix:/s",
           stat: true,
           queries: [{ expr: `sum(${rate("parley_turns_total")})`, legend: "turns" }],
         },
         {
-          title: "Turns that end as they should",
-          description:
-            "Objective: 99.9 %. A reply, a block, an exhausted quota and a visitor who leaves are as it should be; an error in the stream, a 5xx before it and an interrupted turn are not.",
+          title: "Successful turns",
+          shows:
+            "Share of turns that end as expected. A reply, a block, an exhausted quota and a visitor who leaves count as success. An error in the stream, a 5xx before it and an interrupted turn do not.",
+          normal: "99.9 % or more, the objective.",
+          act: "Below 99.9 %: see ParleyTurnsFailing.",
           unit: "percentunit",
           max: 1,
           stat: true,
@@ -41,8 +45,10 @@ export const CHAT: Dashboard = {
           ],
         },
         {
-          title: "First tokens to which we add 100 ms at most",
-          description: "Objective: 99 %. What the provider takes is not counted.",
+          title: "First tokens in time",
+          shows: "Share of first tokens to which Parley adds at most 100 ms. The provider's time is not counted.",
+          normal: "99 % or more, the objective.",
+          act: "Below 99 %: see ParleyFirstTokenLate.",
           unit: "percentunit",
           max: 1,
           stat: true,
@@ -59,8 +65,10 @@ export const CHAT: Dashboard = {
           ],
         },
         {
-          title: "Tokens",
-          description: "Tokens a second that providers write.",
+          title: "Tokens generated",
+          shows: "Output tokens per second of all providers.",
+          normal: "Proportional to _Turns_.",
+          act: "Falls while _Turns_ does not: see _Failed attempts by reason_.",
           unit: "suffix:/s",
           stat: true,
           queries: [{ expr: `sum(${rate("parley_llm_tokens_total", 'direction="out"')})`, legend: "tokens" }],
@@ -68,11 +76,13 @@ export const CHAT: Dashboard = {
       ],
     },
     {
-      title: "How soon",
+      title: "Latency",
       panels: [
         {
           title: "Time to first token",
-          description: "From the visitor's request to the first token, everything included.",
+          shows: "From the visitor's request to the first token, the provider's time included.",
+          normal: "Little more than _First-token time of the provider_.",
+          act: "Rises: the two panels beside it show whether Parley or the provider is slow.",
           unit: "s",
           queries: [0.5, 0.9, 0.99].map((q) => ({
             expr: quantile(q, "parley_first_token_seconds"),
@@ -80,17 +90,20 @@ export const CHAT: Dashboard = {
           })),
         },
         {
-          title: "Of it our own",
-          description:
-            "Limits, key, opening, reserving, retrieval and the way: all but waiting for the provider. High here: look at the Service dashboard.",
+          title: "First-token overhead",
+          shows:
+            "Part of the time to first token that Parley takes: rate limits, key, opening the turn, reservation, retrieval and network. Excludes the provider and the queue for it.",
+          normal: "p99 below 100 ms.",
+          act: "p99 above 100 ms: see ParleyFirstTokenLate.",
           unit: "s",
           queries: [0.5, 0.99].map((q) => ({ expr: quantile(q, OVERHEAD), legend: `p${q * 100}` })),
           thresholds: [{ value: 0.1, color: "red" }],
         },
         {
-          title: "Of it the provider's, p50 and p99",
-          description:
-            "From the llm-proxy's question to the provider's first text, waiting and retries included. High here alone: the provider is slow.",
+          title: "First-token time of the provider",
+          shows: "From the llm-proxy's request to the provider's first text, queue and retries included.",
+          normal: "Depends on the model; p95 below 5 s.",
+          act: "One provider above 5 s: see ParleyProviderSlow.",
           unit: "s",
           queries: [0.5, 0.99].map((q) => ({
             expr: quantile(q, "parley_llm_first_token_seconds", ["provider"]),
@@ -98,15 +111,18 @@ export const CHAT: Dashboard = {
           })),
         },
         {
-          title: "Waiting for a place at a provider, p99",
-          description:
-            "Replies beyond a provider's `concurrency` wait. More than a moment: raise it, or add a provider to the route.",
+          title: "Queue time by provider, p99",
+          shows: "How long a generation waits because its provider already runs `concurrency` of them.",
+          normal: "0, or milliseconds at peaks.",
+          act: "Above 1 s: raise the provider's `concurrency`, or add a provider to the route.",
           unit: "s",
           queries: [{ expr: quantile(0.99, "parley_llm_queue_wait_seconds", ["provider"]), legend: "{{provider}}" }],
         },
         {
-          title: "Whole turns",
-          description: "From the request to the end of its stream.",
+          title: "Turn duration",
+          shows: "From the request to the end of its stream.",
+          normal: "Seconds; depends on the model and the length of replies.",
+          act: "p99 near 300 s: generations reach the llm-proxy's total timeout. See _Errors by code_.",
           unit: "s",
           queries: [0.5, 0.99].map((q) => ({
             expr: quantile(q, "parley_turn_duration_seconds"),
@@ -115,7 +131,9 @@ export const CHAT: Dashboard = {
         },
         {
           title: "Tokens by provider",
-          description: "Tokens a second, in and out.",
+          shows: "Tokens per second by provider and direction (in, out).",
+          normal: "Proportional to _Generations by provider and outcome_.",
+          act: "Input tokens rise and turns do not: prompts have grown. Check the bots' instructions, knowledge and tools.",
           unit: "suffix:/s",
           queries: [
             {
@@ -127,26 +145,34 @@ export const CHAT: Dashboard = {
       ],
     },
     {
-      title: "How turns end",
+      title: "Outcomes",
       panels: [
         {
-          title: "Ends",
-          description: "`stop`: a whole reply. `cancelled`: the visitor left before the end.",
+          title: "Turns by finish",
+          shows:
+            "`stop`: a whole reply. `cancelled`: the visitor left before the end. `blocked`: moderation. `quota_exceeded`: the cap. `error`: the stream ended with an error.",
+          normal: "Almost all `stop`; some `cancelled`.",
+          act: "`error` persists: see _Errors by code_.",
           unit: "suffix:/s",
           stacked: true,
           queries: [{ expr: `sum by (finish) (${rate("parley_turns_total")})`, legend: "{{finish}}" }],
         },
         {
           title: "Errors by code",
-          description:
-            "What visitors are told. `provider_auth`: the provider refuses our key; `internal_error`: a service of ours.",
+          shows:
+            "Errors that visitors receive in a stream, by code. `provider_auth`: the provider refuses the key. `internal_error`: a service of Parley failed.",
+          normal: "None, or single ones.",
+          act: "One code persists: ParleyTurnsFailing lists the action for each code.",
           unit: "suffix:/s",
           stacked: true,
           queries: [{ expr: `sum by (code) (${rate("parley_turns_total", 'finish="error"')})`, legend: "{{code}}" }],
         },
         {
-          title: "Visitors who leave",
-          description: "Share of turns whose visitor left before the end, and readers cut because they took nothing.",
+          title: "Cancelled and stalled streams",
+          shows:
+            "Share of turns whose visitor left before the end, and share of turns cut because the reader stopped reading.",
+          normal: "The same from day to day.",
+          act: "Rises suddenly: replies are slow, or a proxy in front buffers them. Run `parley doctor`.",
           unit: "percentunit",
           queries: [
             {
@@ -160,8 +186,10 @@ export const CHAT: Dashboard = {
           ],
         },
         {
-          title: "Outcomes as stored",
-          description: "What the conversation service wrote down. `interrupted`: the turn's edge is gone.",
+          title: "Stored outcomes",
+          shows: "Turn outcomes that the conversation service stored. `interrupted`: the turn's edge is gone.",
+          normal: "As _Turns by finish_, with `done` for `stop`; no `interrupted`.",
+          act: "`interrupted` without a node failure: an edge was killed. Check for `OOMKilled` and for a grace period below `edge.drainSeconds`.",
           unit: "suffix:/s",
           stacked: true,
           queries: [{ expr: `sum by (outcome) (${rate("parley_turns_closed_total")})`, legend: "{{outcome}}" }],
@@ -172,8 +200,10 @@ export const CHAT: Dashboard = {
       title: "Providers",
       panels: [
         {
-          title: "Replies by provider and outcome",
-          description: "By the provider that answered, or was tried last.",
+          title: "Generations by provider and outcome",
+          shows: "Generations per second, by the provider that answered or was tried last.",
+          normal: "Almost all `complete`; some `cancelled`.",
+          act: "An error outcome persists at one provider: see _Failed attempts by reason_.",
           unit: "suffix:/s",
           stacked: true,
           queries: [
@@ -184,9 +214,11 @@ export const CHAT: Dashboard = {
           ],
         },
         {
-          title: "Failed calls by reason",
-          description:
-            "Every call to a provider that failed, made good or not. `http_401`: the key is refused; `http_429`: too many; `breaker_open`: not even asked.",
+          title: "Failed attempts by reason",
+          shows:
+            "Every failed request to a provider, whether or not a retry or another model made up for it. `http_401`: key refused. `http_429`: rate limit. `breaker_open`: not sent.",
+          normal: "None, or single `http_429`.",
+          act: "One reason persists: see ParleyProviderBreakerOpen, or ParleyProviderRefusesKey for `http_401` and `http_403`.",
           unit: "suffix:/s",
           queries: [
             {
@@ -196,15 +228,20 @@ export const CHAT: Dashboard = {
           ],
         },
         {
-          title: "What was done about them",
-          description: "`retry`: the same model again; `failover`: the next of the route; `end`: the visitor was told.",
+          title: "Failed attempts by next step",
+          shows:
+            "`retry`: the same model again. `failover`: the next model of the route. `end`: the visitor received an error.",
+          normal: "Few, and most of them `retry` or `failover`.",
+          act: "`end` persists: give the bots a route with a second provider.",
           unit: "suffix:/s",
           stacked: true,
           queries: [{ expr: `sum by (next) (${rate("parley_llm_attempt_failures_total")})`, legend: "{{next}}" }],
         },
         {
-          title: "Breaker",
-          description: "0 closed, 1 half open (one call tries), 2 open: the provider is not asked.",
+          title: "Circuit breaker",
+          shows: "0: closed. 1: half open, one request tries. 2: open, the provider is not asked.",
+          normal: "0.",
+          act: "2: see ParleyProviderBreakerOpen.",
           unit: "short",
           max: 2,
           queries: [{ expr: `max by (provider) (${of("parley_llm_breaker_state")})`, legend: "{{provider}}" }],
@@ -214,16 +251,20 @@ export const CHAT: Dashboard = {
           ],
         },
         {
-          title: "Replies being written",
-          description: "By replica of the llm-proxy.",
+          title: "Generations in progress",
+          shows: "By replica of the llm-proxy.",
+          normal: "About the same on each replica.",
+          act: "One replica has most of them: the clients' connections are not balanced. Check the endpoints of the llm-proxy's Service.",
           unit: "short",
           stacked: true,
           queries: [{ expr: `sum by (instance) (${of("parley_llm_active_calls")})`, legend: "{{instance}}" }],
         },
         {
-          title: "Rows of the call ledger",
-          description:
-            "`late`: the database was away for a while; `dropped`: it was away for too long, and the billing run lacks them.",
+          title: "Call log rows",
+          shows:
+            "`stored`: written. `late`: written after a failed attempt. `dropped`: lost, because the database was away for too long.",
+          normal: "Only `stored`.",
+          act: "`late`: check the llm-proxy's database. `dropped`: the billing run lacks these calls; compare it with the providers' bills.",
           unit: "suffix:/s",
           queries: [{ expr: `sum by (result) (${rate("parley_llm_ledger_rows_total")})`, legend: "{{result}}" }],
         },

@@ -61,7 +61,7 @@ export function grafanaJson({ uid, title, description, rows }: Dashboard): objec
 }
 
 function panelJson(panel: Panel): object {
-  const { title, description, unit, queries, stat, stacked, max, thresholds = [] } = panel;
+  const { title, shows, normal, act, unit, queries, stat, stacked, max, thresholds = [] } = panel;
   const startsAtZero = thresholds[0]?.value === 0;
   const steps = [
     { color: startsAtZero ? thresholds[0]?.color : "green", value: null },
@@ -70,7 +70,8 @@ function panelJson(panel: Panel): object {
   return {
     type: stat ? "stat" : "timeseries",
     title,
-    description,
+    // Grafana renders it as Markdown, where an empty line starts a paragraph.
+    description: `${shows}\n\nNormal: ${normal}\n\nAct: ${act}`,
     datasource: DATASOURCE,
     targets: queries.map(({ expr, legend }, index) => ({
       refId: String.fromCharCode("A".charCodeAt(0) + index),

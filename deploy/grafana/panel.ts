@@ -1,4 +1,4 @@
-/** What a value is counted in, by Grafana's own names. */
+/** The unit of a value, by Grafana's name. */
 export type Unit = "short" | "s" | "bytes" | "percentunit" | "reqps" | "suffix:/s";
 
 export type Query = {
@@ -12,16 +12,20 @@ export type Threshold = { value: number; color: "green" | "orange" | "red" };
 
 export type Panel = {
   title: string;
-  /** What to make of it, for who has never seen it. */
-  description: string;
+  /** What the values mean. */
+  shows: string;
+  /** The values of a healthy installation. */
+  normal: string;
+  /** Which values need an operator, and what to do. `_Title_` names another panel, a word in Parley… an alert. */
+  act: string;
   unit: Unit;
   queries: readonly Query[];
-  /** Its latest value in large figures; a line over time otherwise. */
+  /** Shows the latest value in large figures instead of a line over time. */
   stat?: true;
-  /** Series stand on top of each other: their sum means something. */
+  /** Stacks the series, because their sum has a meaning. */
   stacked?: true;
   max?: number;
-  /** From these values on it is coloured; what is below the first is green. */
+  /** Colours values from each of these on; values below the first are green. */
   thresholds?: readonly Threshold[];
 };
 
@@ -32,12 +36,12 @@ export type Dashboard = {
   rows: readonly { title: string; panels: readonly Panel[] }[];
 };
 
-/** A metric of the namespaces that are looked at. */
+/** A metric of the selected namespaces. */
 export function of(metric: string, ...matchers: readonly string[]): string {
   return `${metric}{${['namespace=~"$namespace"', ...matchers].join(", ")}}`;
 }
 
-/** What happens a second. */
+/** The rate of a counter per second. */
 export function rate(metric: string, ...matchers: readonly string[]): string {
   return `rate(${of(metric, ...matchers)}[$__rate_interval])`;
 }

@@ -1,37 +1,42 @@
 import { type Dashboard, of, quantile, rate } from "./panel.ts";
 
-/** Every replica of the quota service reads the same books: never added up. */
-const books = (metric: string) => `max by (plan) (${of(metric)})`;
+/** A gauge that each replica of the quota service reads from the database: the same value in all, so it is not summed. */
+const usage = (metric: string) => `max by (plan) (${of(metric)})`;
 
-/** Who is near the cap, and do the books balance? */
+/** Which workspaces are near their cap, and is every turn accounted for? */
 export const QUOTA: Dashboard = {
   uid: "parley-quota",
   title: "Parley / Quota",
-  description: "What workspaces use of their plans, and whether every turn is on the books.",
+  description: "What workspaces use of their plans, and whether every turn is accounted for.",
   rows: [
     {
       title: "At a glance",
       panels: [
         {
           title: "Workspaces near their cap",
-          description: "80 % or more of this month's messages used, those at the cap among them.",
+          shows: "Workspaces that have used 80 % of this month's messages or more, those at the cap included.",
+          normal: "0, or the workspaces that you expect.",
+          act: "Above 0: see ParleyWorkspaceNearCap.",
           unit: "short",
           stat: true,
-          queries: [{ expr: `sum(${books("parley_quota_workspaces_near_cap")})`, legend: "near" }],
+          queries: [{ expr: `sum(${usage("parley_quota_workspaces_near_cap")})`, legend: "near" }],
           thresholds: [{ value: 1, color: "orange" }],
         },
         {
           title: "Workspaces at their cap",
-          description: "Their visitors get no more replies this month.",
+          shows: "Workspaces whose visitors get no more replies this month.",
+          normal: "0.",
+          act: "Above 0: see ParleyWorkspaceAtCap.",
           unit: "short",
           stat: true,
-          queries: [{ expr: `sum(${books("parley_quota_workspaces_at_cap")})`, legend: "at cap" }],
+          queries: [{ expr: `sum(${usage("parley_quota_workspaces_at_cap")})`, legend: "at cap" }],
           thresholds: [{ value: 1, color: "red" }],
         },
         {
-          title: "Books out of balance",
-          description:
-            "Workspaces whose transcripts and books differ. Anything but 0 is a fault: see ParleyBooksOutOfBalance.",
+          title: "Workspaces out of balance",
+          shows: "Workspaces whose transcripts and usage accounting differ.",
+          normal: "0.",
+          act: "Above 0: see ParleyBooksOutOfBalance.",
           unit: "short",
           stat: true,
           queries: [{ expr: `max(${of("parley_books_out_of_balance")})`, legend: "workspaces" }],
@@ -39,7 +44,9 @@ export const QUOTA: Dashboard = {
         },
         {
           title: "Oldest unsettled turn",
-          description: "Ended, but not on the quota service's books yet. Ordinarily below a second.",
+          shows: "Age of the oldest turn that has ended and is not settled.",
+          normal: "Below 1 s.",
+          act: "Above 60 s: see ParleyOutboxStuck.",
           unit: "s",
           stat: true,
           queries: [{ expr: `max(${of("parley_outbox_oldest_seconds")})`, legend: "oldest" }],
@@ -55,38 +62,48 @@ export const QUOTA: Dashboard = {
       panels: [
         {
           title: "Used this month by plan",
-          description: "Messages counted.",
+          shows: "Messages counted since the month began (UTC).",
+          normal: "Rises through the month.",
+          act: "Flat while visitors chat: turns are not settled. See _Outbox_.",
           unit: "short",
-          queries: [{ expr: books("parley_quota_used_messages"), legend: "{{plan}}" }],
+          queries: [{ expr: usage("parley_quota_used_messages"), legend: "{{plan}}" }],
         },
         {
           title: "Share of the cap by plan",
-          description: "Used and held, of what all workspaces of the plan may use together.",
+          shows: "Used and held messages, as a share of what all workspaces of the plan may use.",
+          normal: "Rises evenly through the month.",
+          act: "Above 80 %: see _Workspaces above 80 %_ for those that are near their own cap.",
           unit: "percentunit",
           queries: [
             {
-              expr: `(${books("parley_quota_used_messages")} + ${books("parley_quota_held_messages")}) / (${books("parley_quota_cap_messages")} > 0)`,
+              expr: `(${usage("parley_quota_used_messages")} + ${usage("parley_quota_held_messages")}) / (${usage("parley_quota_cap_messages")} > 0)`,
               legend: "{{plan}}",
             },
           ],
         },
         {
           title: "Held by plan",
-          description: "Messages held for turns under way; back to 0 when nobody talks.",
+          shows: "Messages held for turns in progress.",
+          normal: "As many as turns in progress; 0 when nobody chats.",
+          act: "Does not return to 0: see ParleyHoldsStuck.",
           unit: "short",
           stacked: true,
-          queries: [{ expr: books("parley_quota_held_messages"), legend: "{{plan}}" }],
+          queries: [{ expr: usage("parley_quota_held_messages"), legend: "{{plan}}" }],
         },
         {
           title: "Workspaces by plan",
-          description: "How many there are.",
+          shows: "Number of workspaces.",
+          normal: "Changes only when you create a workspace or change a plan.",
+          act: "Changes without that: compare with `parley workspace list`.",
           unit: "short",
           stacked: true,
-          queries: [{ expr: books("parley_quota_workspaces"), legend: "{{plan}}" }],
+          queries: [{ expr: usage("parley_quota_workspaces"), legend: "{{plan}}" }],
         },
         {
           title: "Workspaces above 80 %",
-          description: "The share of its cap that each has used; only those that are near it are named.",
+          shows: "Share of its cap that each workspace has used. Only those above 80 % are named.",
+          normal: "Empty.",
+          act: "A workspace at 100 %: see ParleyWorkspaceAtCap.",
           unit: "percentunit",
           max: 1,
           queries: [
@@ -102,7 +119,9 @@ export const QUOTA: Dashboard = {
         },
         {
           title: "Refusals by plan",
-          description: "Messages refused because the month's cap is reached.",
+          shows: "Messages refused because the month's cap is reached.",
+          normal: "0.",
+          act: "Above 0: raise the workspace's plan, or inform its owner. See ParleyWorkspaceAtCap.",
           unit: "suffix:/s",
           stacked: true,
           queries: [
@@ -115,18 +134,23 @@ export const QUOTA: Dashboard = {
       ],
     },
     {
-      title: "Books",
+      title: "Usage accounting",
       panels: [
         {
-          title: "Messages asked for",
-          description: "`settled`: asked again for a turn that had ended already; harmless.",
+          title: "Reservations by status",
+          shows:
+            "`held`: accepted. `exceeded`: refused. `settled`: repeated for a turn that had already ended; harmless.",
+          normal: "Almost all `held`.",
+          act: "Many `exceeded`: see _Workspaces above 80 %_.",
           unit: "suffix:/s",
           stacked: true,
           queries: [{ expr: `sum by (status) (${rate("parley_quota_reservations_total")})`, legend: "{{status}}" }],
         },
         {
           title: "Settle lag",
-          description: "From a turn's end until the quota service has it on its books.",
+          shows: "From the end of a turn until the quota service has settled it.",
+          normal: "p99 below 1 s.",
+          act: "p99 above 10 s: see _Outbox_.",
           unit: "s",
           queries: [0.5, 0.99].map((q) => ({
             expr: quantile(q, "parley_settle_lag_seconds"),
@@ -135,14 +159,17 @@ export const QUOTA: Dashboard = {
         },
         {
           title: "Outbox",
-          description: "Ended turns that are not settled yet.",
+          shows: "Ended turns that are not settled.",
+          normal: "Near 0.",
+          act: "Grows: nothing is settled. See ParleyOutboxStuck.",
           unit: "short",
           queries: [{ expr: `max(${of("parley_outbox_depth")})`, legend: "turns" }],
         },
         {
-          title: "Oldest in the outbox, oldest hold",
-          description:
-            "An outbox older than a minute: settling is blocked. A hold is as old as the reply it is for; older than 8 minutes: its turn was never closed.",
+          title: "Oldest outbox row and oldest hold",
+          shows: "Age of each. A hold lasts as long as its turn.",
+          normal: "Outbox below 1 s; hold below 7 minutes.",
+          act: "Outbox above 1 minute: see ParleyOutboxStuck. Hold above 8 minutes: see ParleyHoldsStuck.",
           unit: "s",
           queries: [
             { expr: `max(${of("parley_outbox_oldest_seconds")})`, legend: "outbox" },
@@ -152,26 +179,31 @@ export const QUOTA: Dashboard = {
       ],
     },
     {
-      title: "Who may ask",
+      title: "Access",
       panels: [
         {
           title: "Age of the single sign-on's keys",
-          description:
-            "Loaded again every 5 minutes. Older: the single sign-on cannot be reached; known keys stay in use.",
+          shows: "Time since each edge loaded the single sign-on's keys, which it does every 5 minutes.",
+          normal: "Below 300 s.",
+          act: "Above 900 s: see ParleyJwksStale.",
           unit: "s",
           queries: [{ expr: `max by (instance) (${of("parley_jwks_age_seconds")})`, legend: "{{instance}}" }],
           thresholds: [{ value: 900, color: "red" }],
         },
         {
-          title: "Edges that limit alone",
-          description: "Redis does not answer them: a visitor may send 60 messages a minute to each.",
+          title: "Edges without a shared rate limit",
+          shows: "Edges to which Redis does not answer. A visitor may send 60 messages a minute to each of them.",
+          normal: "0.",
+          act: "Above 0: see ParleyRateLimiterOnFallback.",
           unit: "short",
           queries: [{ expr: `sum(${of("parley_rate_limiter_on_fallback")})`, legend: "edges" }],
           thresholds: [{ value: 1, color: "orange" }],
         },
         {
           title: "Rate-limited requests",
-          description: "Requests refused with 429, by route.",
+          shows: "Requests refused with 429, by route.",
+          normal: "A few.",
+          act: "Rises: if one address is the cause, block it at the ingress. If all visitors are refused, `edge.trustedProxies` lacks a proxy.",
           unit: "reqps",
           stacked: true,
           queries: [

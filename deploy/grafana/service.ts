@@ -1,22 +1,24 @@
 import { byRpc, type Dashboard, of, quantile, rate } from "./panel.ts";
 
-/** Metrics that every process has, of ours alone. */
+/** Selects the processes of Parley, for metrics that every process has. */
 const OURS = 'application="parley"';
 const HTTP = "parley_http_request_duration_seconds";
 const RPC = "parley_rpc_server_duration_seconds";
 
-/** Are the four services well, and are they quick? */
+/** Are the four services healthy and fast? */
 export const SERVICE: Dashboard = {
   uid: "parley-service",
   title: "Parley / Service",
-  description: "The four services: requests, errors and durations per route and RPC, and the processes behind them.",
+  description: "The four services: requests, errors and durations by route and RPC, and their processes.",
   rows: [
     {
       title: "At a glance",
       panels: [
         {
           title: "Replicas that answer",
-          description: "Replicas that Prometheus reaches, by service. Fewer than you run: see ParleyTargetDown.",
+          shows: "Replicas that Prometheus can scrape, by service.",
+          normal: "As many as you run.",
+          act: "Fewer: see ParleyTargetDown and ParleyServiceMissing.",
           unit: "short",
           stat: true,
           queries: [{ expr: `sum by (service) (${of("up", OURS)})`, legend: "{{service}}" }],
@@ -27,15 +29,19 @@ export const SERVICE: Dashboard = {
         },
         {
           title: "Requests",
-          description: "Requests a second on the public port.",
+          shows: "Requests per second on the public port.",
+          normal: "Follows the visitors' daily pattern.",
+          act: "0 while visitors are active: check the ingress and DNS.",
           unit: "reqps",
           stat: true,
           queries: [{ expr: `sum(${rate(`${HTTP}_count`)})`, legend: "requests" }],
         },
         {
           title: "Failed requests",
-          description:
-            "Share of the public port's requests that got a 5xx. What fails inside a stream stands on the Chat dashboard.",
+          shows:
+            "Share of the public port's requests that got a 5xx. Errors inside a stream are on the Chat dashboard.",
+          normal: "Below 0.1 %.",
+          act: "Above 1 %: see _Refusals by code_ and ParleyTurnsFailing.",
           unit: "percentunit",
           stat: true,
           queries: [
@@ -51,7 +57,9 @@ export const SERVICE: Dashboard = {
         },
         {
           title: "Streams open",
-          description: "Replies being streamed now, over all edges.",
+          shows: "Replies being streamed now, over all edges.",
+          normal: "Well below `edge.maxStreams` times the number of edges.",
+          act: "Near that product: add edges, or turn autoscaling on.",
           unit: "short",
           stat: true,
           queries: [{ expr: `sum(${of("parley_streams_open")})`, legend: "open" }],
@@ -63,29 +71,37 @@ export const SERVICE: Dashboard = {
       panels: [
         {
           title: "Requests by route",
-          description: "Requests a second. `none` is what no route answers.",
+          shows: "Requests per second. `none`: no route matches.",
+          normal: "Almost all are of the chat and the widget's configuration.",
+          act: "`none` rises: somebody scans the port, or a page uses a wrong address.",
           unit: "reqps",
           stacked: true,
           queries: [{ expr: `sum by (route) (${rate(`${HTTP}_count`)})`, legend: "{{route}}" }],
         },
         {
           title: "Answers other than 2xx",
-          description: "By status; 499: the client left before there was an answer.",
+          shows: "Responses by status. 499: the client left before the response.",
+          normal: "A few 4xx.",
+          act: "5xx: see _Refusals by code_. 4xx rise after a page changed: check its key and its origin.",
           unit: "reqps",
           stacked: true,
           queries: [{ expr: `sum by (status) (${rate(`${HTTP}_count`, 'status!~"2.."')})`, legend: "{{status}}" }],
         },
         {
           title: "Refusals by code",
-          description:
-            "Why requests were refused. `invalid_api_key`: a revoked or unknown public key; `origin_not_allowed`: a page that the key is not for; `rate_limited`, `overloaded`: too many at once; `unavailable`: a service of ours is away.",
+          shows:
+            "Requests refused before any stream, by code. `invalid_api_key`: a revoked or unknown public key. `origin_not_allowed`: a page that the key does not allow. `rate_limited`, `overloaded`: too many at once. `unavailable`: a service of Parley is away.",
+          normal: "A few `rate_limited` and `origin_not_allowed`.",
+          act: "`unavailable`: see _Failed calls by caller_. `overloaded`: add edges. `invalid_api_key`: a page uses a revoked key; inform its owner.",
           unit: "reqps",
           stacked: true,
           queries: [{ expr: `sum by (code) (${rate("parley_requests_refused_total")})`, legend: "{{code}}" }],
         },
         {
           title: "Duration by route, p99",
-          description: "To the end of the answer: for a chat that is the end of its stream.",
+          shows: "Time to the end of the response; for a chat, the end of its stream.",
+          normal: "Chat: as long as a reply. Others: below 1 s, long exports aside.",
+          act: "Another route above 1 s: see _Duration by RPC, p99_.",
           unit: "s",
           queries: [{ expr: quantile(0.99, HTTP, ["route"]), legend: "{{route}}" }],
         },
@@ -96,14 +112,18 @@ export const SERVICE: Dashboard = {
       panels: [
         {
           title: "Calls by RPC",
-          description: "Calls a second, as the services that answered them counted.",
+          shows: "gRPC calls per second, counted by the service that answers.",
+          normal: "Proportional to the turns.",
+          act: "A method falls to 0 while turns go on: see _Failed calls by caller_.",
           unit: "reqps",
           stacked: true,
           queries: [{ expr: `sum by (rpc) (${byRpc(rate(`${RPC}_count`))})`, legend: "{{rpc}}" }],
         },
         {
-          title: "Failed calls, as answered",
-          description: "Calls answered with another status than OK. NOT_FOUND and CANCELLED are part of ordinary life.",
+          title: "Failed calls by server",
+          shows: "Calls that a service answered with another status than OK.",
+          normal: "NOT_FOUND and CANCELLED occur in normal operation.",
+          act: "INTERNAL or UNAVAILABLE persists: read the log of the service that has the method.",
           unit: "reqps",
           queries: [
             {
@@ -113,9 +133,11 @@ export const SERVICE: Dashboard = {
           ],
         },
         {
-          title: "Failed calls, as their callers saw it",
-          description:
-            "A service that is gone or frozen counts nothing; its callers do: UNAVAILABLE or DEADLINE_EXCEEDED here names it.",
+          title: "Failed calls by caller",
+          shows:
+            "Failed calls, counted by the caller. Includes calls to a service that is down or frozen, which counts nothing itself.",
+          normal: "NOT_FOUND and CANCELLED occur in normal operation.",
+          act: "UNAVAILABLE or DEADLINE_EXCEEDED: the method names the service that is down. See ParleyTargetDown.",
           unit: "reqps",
           queries: [
             {
@@ -126,7 +148,9 @@ export const SERVICE: Dashboard = {
         },
         {
           title: "Duration by RPC, p99",
-          description: "Generate lasts as long as the reply.",
+          shows: "Time that the service takes to answer. Generate lasts as long as the reply.",
+          normal: "Below 100 ms, Generate aside.",
+          act: "OpenTurn or Reserve above 100 ms: see _Time a connection is in use_.",
           unit: "s",
           queries: [{ expr: byRpc(quantile(0.99, RPC, ["method"])), legend: "{{rpc}}" }],
         },
@@ -137,15 +161,19 @@ export const SERVICE: Dashboard = {
       panels: [
         {
           title: "Streams open by edge",
-          description: "One edge far from the others: its load balancer does not balance.",
+          shows: "Replies being streamed now, by edge.",
+          normal: "About the same on each edge.",
+          act: "One edge far from the others: the load balancer does not balance. Use least connections.",
           unit: "short",
           stacked: true,
           queries: [{ expr: `sum by (instance) (${of("parley_streams_open")})`, legend: "{{instance}}" }],
         },
         {
           title: "Streams refused and cut",
-          description:
-            "Refused by reason (`client`, `process`: caps; `draining`: the edge stops), and cut because the reader took nothing.",
+          shows:
+            "Refused by reason (`client`, `process`: a limit; `draining`: the edge stops), and cut because the reader stopped reading.",
+          normal: "None, `draining` during a rollout aside.",
+          act: "`process`: add edges or raise `edge.maxStreams`. `client`: if many visitors share an address, raise `edge.maxStreamsPerClient`.",
           unit: "reqps",
           queries: [
             { expr: `sum by (reason) (${rate("parley_streams_refused_total")})`, legend: "refused: {{reason}}" },
@@ -153,14 +181,18 @@ export const SERVICE: Dashboard = {
           ],
         },
         {
-          title: "What waits for slow readers",
-          description: "At most 64 KiB a stream.",
+          title: "Bytes buffered for slow readers",
+          shows: "Bytes that wait for slow readers, by edge; at most 64 KiB per stream.",
+          normal: "Near 0.",
+          act: "Rises on all edges: a proxy in front reads slowly. Run `parley doctor`.",
           unit: "bytes",
           queries: [{ expr: `sum by (instance) (${of("parley_streams_buffered_bytes")})`, legend: "{{instance}}" }],
         },
         {
           title: "Event-loop delay, p99",
-          description: "Above 0.1 s every stream of the process stutters: it lacks CPU, or something blocks it.",
+          shows: "How late the event loop of a process runs. Above 0.1 s all its streams stutter.",
+          normal: "Below 0.1 s.",
+          act: "Above 0.2 s: see ParleyEventLoopBlocked.",
           unit: "s",
           queries: [
             {
@@ -172,7 +204,9 @@ export const SERVICE: Dashboard = {
         },
         {
           title: "CPU",
-          description: "Cores in use.",
+          shows: "Cores in use, by process.",
+          normal: "Below one core.",
+          act: "At one core: add replicas, or turn autoscaling on.",
           unit: "short",
           queries: [
             {
@@ -183,7 +217,9 @@ export const SERVICE: Dashboard = {
         },
         {
           title: "Memory",
-          description: "Resident. A line that only rises is a leak.",
+          shows: "Resident memory, by process.",
+          normal: "Level after the first hour, and below the pod's limit.",
+          act: "Only rises: a leak; report it. Near the limit: raise `resources.limits.memory`.",
           unit: "bytes",
           queries: [
             {
@@ -199,7 +235,9 @@ export const SERVICE: Dashboard = {
       panels: [
         {
           title: "Pool in use",
-          description: "Share of a pool's connections that are in use. At 100 % callers wait.",
+          shows: "Share of a pool's connections that are in use. At 100 % callers wait.",
+          normal: "Below 90 %.",
+          act: "At 100 %: see ParleyDatabasePoolExhausted.",
           unit: "percentunit",
           max: 1,
           queries: [
@@ -212,7 +250,9 @@ export const SERVICE: Dashboard = {
         },
         {
           title: "Waiting for a connection",
-          description: "Callers that wait. More than a moment's worth: see ParleyDatabasePoolExhausted.",
+          shows: "Callers that wait for a connection of a pool.",
+          normal: "0.",
+          act: "Above 0 for two minutes: see ParleyDatabasePoolExhausted.",
           unit: "short",
           queries: [
             {
@@ -222,9 +262,10 @@ export const SERVICE: Dashboard = {
           ],
         },
         {
-          title: "Time a connection is in use, p50 and p99",
-          description:
-            "One statement or one transaction, the way to the database included. All services up at once: the database or the network is slow.",
+          title: "Time a connection is in use",
+          shows: "Duration of one statement or one transaction, the network included.",
+          normal: "p99 below 250 ms.",
+          act: "All services rise together: the database or the network is slow. See ParleyDatabaseSlow.",
           unit: "s",
           queries: [
             {

@@ -96,7 +96,7 @@ export async function tenFaults(stage: Stage): Promise<Fault[]> {
         shows(
           stage,
           "service",
-          "Failed calls, as their callers saw it",
+          "Failed calls by caller",
           (labels) => /Reserve$/.test(String(labels.rpc)) && labels.status === "UNAVAILABLE",
         ),
     },

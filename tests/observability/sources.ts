@@ -8,22 +8,7 @@ const DASHBOARDS = join(root, "charts/parley/files/dashboards");
 
 export type Rule = { alert?: string; record?: string; expr: string; for?: string };
 export type RuleGroup = { name: string; rules: Rule[] };
-export type Target = { expr: string; legendFormat: string };
-export type Panel = {
-  type: string;
-  title: string;
-  description: string;
-  gridPos: { x: number; y: number; w: number; h: number };
-  targets: Target[];
-  fieldConfig: {
-    defaults: {
-      unit: string;
-      max?: number;
-      thresholds: { steps: { value: number | null; color: string }[] };
-      custom?: { stacking: { mode: string } };
-    };
-  };
-};
+export type Panel = { type: string; title: string; targets: { expr: string }[] };
 export type Dashboard = { title: string; panels: Panel[] };
 
 /** The dashboards as Grafana gets them, by the name of their file. */

@@ -121,14 +121,8 @@ async function spend({ database }: System, { workspaceId }: Tenant, used: number
   );
 }
 
-/**
- * Visitors until they are sent home, some of each edge: of every kind, or only those with whom all is well. The odd ones come so many
- * times more rarely.
- */
-export function startVisitors(
-  { system, cast }: Stage,
-  { kind = "every", rarity = 1 }: { kind?: "every" | "well"; rarity?: number } = {},
-): { stop(): Promise<void> } {
+/** Sends visitors to both edges until stopped: visitors of every kind, or only those whose turns succeed. */
+export function startVisitors({ system, cast }: Stage, kind: "every" | "well" = "every"): { stop(): Promise<void> } {
   const gone = new AbortController();
   const keepOn = async (work: () => Promise<unknown>, pauseMs: number) => {
     while (!gone.signal.aborted) {
@@ -140,11 +134,11 @@ export function startVisitors(
   const well = [...everywhere(cast.main), ...everywhere(cast.main)];
   const others = () => [
     ...[cast.blocked, cast.failing, cast.unpaid, cast.failover, cast.full].map((tenant) =>
-      keepOn(() => visit(system.url(), tenant), 200 * rarity),
+      keepOn(() => visit(system.url(), tenant), 200),
     ),
-    keepOn(() => leave(system.url(), cast.leaving), 300 * rarity),
-    keepOn(() => refusals(system, cast.main), 500 * rarity),
-    keepOn(() => owner(system, cast.main), 500 * rarity),
+    keepOn(() => leave(system.url(), cast.leaving), 300),
+    keepOn(() => refusals(system, cast.main), 500),
+    keepOn(() => owner(system, cast.main), 500),
   ];
   const running = kind === "every" ? [...well, ...others()] : well;
   return {

@@ -8,16 +8,12 @@ export type Target = { service: string; opsPort: number };
 /** One series of an answer: its labels and its value now. */
 export type Sample = { labels: Record<string, string>; value: number };
 
-export type Series = { labels: Record<string, string>; points: (readonly [seconds: number, value: number])[] };
-
 export type FiringAlert = { name: string; labels: Record<string, string> };
 
 export type Prometheus = {
   url: string;
   /** What an expression gives now; NaN is no value. */
   query(expr: string): Promise<Sample[]>;
-  /** What it gave over time; seconds since 1970. */
-  queryRange(expr: string, from: number, to: number, step: number): Promise<Series[]>;
   firing(): Promise<FiringAlert[]>;
   stop(): Promise<void>;
 };
@@ -86,15 +82,6 @@ export async function startPrometheus({ targets, rules = {} }: PrometheusOptions
       return result
         .map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }))
         .filter(({ value }) => !Number.isNaN(value));
-    },
-    async queryRange(query, from, to, step) {
-      type Matrix = { result: { metric: Record<string, string>; values: [number, string][] }[] };
-      const range = { start: String(from), end: String(to), step: String(step) };
-      const { result } = await get<Matrix>("query_range", { query, ...range });
-      return result.map(({ metric, values }) => ({
-        labels: metric,
-        points: values.map(([seconds, value]) => [seconds, Number(value)] as const),
-      }));
     },
     async firing() {
       type Alerts = { alerts: { state: string; labels: Record<string, string> }[] };

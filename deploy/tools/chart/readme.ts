@@ -1,19 +1,9 @@
 import { isMap, isScalar, type Pair, parseDocument, type YAMLMap } from "yaml";
+import { replaceSection } from "../section.ts";
 
-const START = "<!-- values: made from values.yaml by `pnpm generate:chart` -->";
-const END = "<!-- /values -->";
-
-/** The README with its table of values made anew from values.yaml. Throws when a value has no description. */
+/** Returns the README with its table of values generated anew from values.yaml. Throws when a value has no description. */
 export function withValuesTable(readme: string, valuesYaml: string): string {
-  const [head, rest] = split(readme, START);
-  const [, tail] = split(rest, END);
-  return `${head}${START}\n\n${valuesTable(valuesYaml)}\n\n${END}${tail}`;
-}
-
-function split(text: string, marker: string): [string, string] {
-  const at = text.indexOf(marker);
-  if (at === -1) throw new Error(`the README has no line ${marker}`);
-  return [text.slice(0, at), text.slice(at + marker.length)];
+  return replaceSection(readme, "values", valuesTable(valuesYaml));
 }
 
 function valuesTable(valuesYaml: string): string {

@@ -1,19 +1,17 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { parse } from "yaml";
 import { DASHBOARDS } from "../../grafana/dashboards.ts";
 import { ROOT } from "../run-tool.ts";
+import { rulesOf } from "./dashboards-document.ts";
 import { documentedMetrics } from "./metrics-document.ts";
 import { observabilityProblems } from "./outputs.ts";
 
 const RUNBOOKS = "docs/operations/runbooks";
 
-type Rule = { alert?: string; record?: string; expr: string; annotations?: { runbook_url?: string } };
-
-const alertsText = await readFile(join(ROOT, "charts/parley/files/alerts.yaml"), "utf8");
-const rules = (parse(alertsText) as { groups: { rules: Rule[] }[] }).groups.flatMap((group) => group.rules);
+const rules = rulesOf(await readFile(join(ROOT, "charts/parley/files/alerts.yaml"), "utf8"));
 const alerts = rules.filter((rule) => rule.alert !== undefined);
+const panels = Object.values(DASHBOARDS).flatMap(({ rows }) => rows.flatMap((row) => row.panels));
 
 test("the generated files are up to date", async () => {
   expect(await observabilityProblems()).toEqual([]);
@@ -34,13 +32,23 @@ test.each(alerts.map(({ alert }) => String(alert)))(
   },
 );
 
+test("each panel and each alert that a panel or a runbook names exists", async () => {
+  const pages = alerts.map(({ alert }) => readFile(join(ROOT, RUNBOOKS, `${alert}.md`), "utf8"));
+  const texts = [...panels.map(({ act, normal }) => `${act} ${normal}`), ...(await Promise.all(pages))].join("\n");
+  const titles = new Set([...panels.map(({ title }) => title), "Status → Targets"]);
+  const namedPanels = [...texts.matchAll(/(?<!\w)_([A-Z][^_\n]*)_(?!\w)/g)].map(([, title = ""]) => title);
+  expect(namedPanels.length).toBeGreaterThan(panels.length / 2);
+  expect(namedPanels.filter((title) => !titles.has(title))).toEqual([]);
+  const names = new Set(alerts.map(({ alert }) => alert));
+  expect(texts.match(/\bParley[A-Z]\w+/g)?.filter((name) => !names.has(name))).toEqual([]);
+});
+
 test("no dashboard and no alert asks for a metric that nobody has", () => {
   const known = new Set(
     documentedMetrics().flatMap(({ name, type }) =>
       type === "histogram" ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
     ),
   );
-  const panels = Object.values(DASHBOARDS).flatMap(({ rows }) => rows.flatMap((row) => row.panels));
   const exprs = [...panels.flatMap(({ queries }) => queries.map(({ expr }) => expr)), ...rules.map(({ expr }) => expr)];
   const asked = new Set(exprs.flatMap((expr) => expr.match(/\bparley_\w+/g) ?? []));
   expect([...asked].filter((name) => !known.has(name))).toEqual([]);

@@ -4,11 +4,21 @@ import { DASHBOARDS } from "../../grafana/dashboards.ts";
 import { grafanaJson } from "../../grafana/grafana-json.ts";
 import type { Problems } from "../problems.ts";
 import { ROOT } from "../run-tool.ts";
+import { dashboardsDocument } from "./dashboards-document.ts";
 import { metricsDocument } from "./metrics-document.ts";
 
-/** Generates docs/metrics.md from the metrics' registrations and Grafana's JSON from the dashboards: texts by path from the repository's root. */
+const DOCUMENT = "docs/operations/dashboards.md";
+
+/**
+ * Generates docs/metrics.md from the metrics' registrations, Grafana's JSON from the dashboards, and the tables of the dashboards' document
+ * from the dashboards and the alerts: texts by path from the repository's root.
+ */
 export async function observabilityOutputs(): Promise<Map<string, string>> {
-  const outputs = new Map([["docs/metrics.md", metricsDocument()]]);
+  const read = (path: string) => readFile(join(ROOT, path), "utf8");
+  const outputs = new Map([
+    ["docs/metrics.md", metricsDocument()],
+    [DOCUMENT, dashboardsDocument(await read(DOCUMENT), await read("charts/parley/files/alerts.yaml"))],
+  ]);
   for (const [name, dashboard] of Object.entries(DASHBOARDS)) {
     // In the chart, because Helm reads no file outside it. docker-compose.yml mounts the same folder.
     outputs.set(
@@ -24,7 +34,7 @@ export async function observabilityProblems(): Promise<Problems> {
   const outputs = [...(await observabilityOutputs())];
   const problems = outputs.map(async ([path, text]) => {
     const there = await readFile(join(ROOT, path), "utf8").catch(() => undefined);
-    return there === text ? [] : [`${path} is not what it is made from: run pnpm generate:observability`];
+    return there === text ? [] : [`${path} is stale: run pnpm generate:observability`];
   });
   return (await Promise.all(problems)).flat();
 }

@@ -34,7 +34,7 @@ export function faultsSuite(shared: () => Stage): void {
       (name) => !faults.has(name) && (name !== "proxy buffering" || isMet("nginx")),
     );
     expect(missing).toEqual([]);
-    visitors = startVisitors(stage, { kind: "well" });
+    visitors = startVisitors(stage, "well");
   });
   afterAll(() => visitors.stop());
 

@@ -7,11 +7,12 @@ import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { DASHBOARDS } from "../../grafana/dashboards.ts";
 import { allowedCalls, CALL_GRAPH, outsidePorts, REACHES_INTERNET, reachInternet } from "./assertions/call-graph.ts";
+import { labelProblems } from "./assertions/labels.ts";
 import { podSecurityProblems } from "./assertions/pod-security.ts";
 import { portProblems } from "./assertions/ports.ts";
 import { referenceProblems } from "./assertions/references.ts";
 import { selectorProblems } from "./assertions/selectors.ts";
-import { golden } from "./golden.ts";
+import { GOLDEN, goldenText } from "./golden.ts";
 import { helm } from "./helm.ts";
 import { componentOf, type Manifest, nameOf, ofKind, workloads } from "./manifest.ts";
 import { withValuesTable } from "./readme.ts";
@@ -34,10 +35,6 @@ describe.each(names)("the chart with %s values", (name) => {
     expect(code, output).toBe(0);
   });
 
-  it("is what its golden file says", async () => {
-    expect(rendered.text).toBe(await readFile(golden(name), "utf8"));
-  });
-
   it("is valid Kubernetes", () => {
     expect(schemaProblems(rendered.manifests)).toEqual([]);
   });
@@ -49,6 +46,10 @@ describe.each(names)("the chart with %s values", (name) => {
 
   it("selects its own pods and no others", () => {
     expect(selectorProblems(rendered.manifests)).toEqual([]);
+  });
+
+  it("gives every object and pod the standard labels and those of the values", () => {
+    expect(labelProblems(rendered.manifests, values)).toEqual([]);
   });
 
   it("leads every port to one that is listened on", () => {
@@ -80,6 +81,10 @@ describe.each(names)("the chart with %s values", (name) => {
 });
 
 describe("the chart", () => {
+  it("renders the production values as in the golden file", async () => {
+    expect(await goldenText()).toBe(await readFile(GOLDEN, "utf8"));
+  });
+
   it("gives a stopping edge and llm-proxy longer than the longest reply takes", async () => {
     const { manifests } = await render("minimal");
     const drainOf = (name: string) =>
@@ -156,10 +161,34 @@ describe("the chart", () => {
     expect(hosts).toHaveLength(6);
   });
 
-  it("never publishes an ops port beside the public one", async () => {
+  it("gives the load balancer the public port alone, the visitors' addresses and the values' annotations", async () => {
     const { manifests } = await render("single-namespace-restricted");
     const [balancer] = ofKind(manifests, "Service").filter(({ spec }) => spec.type === "LoadBalancer") as [Manifest];
     expect((balancer.spec.ports as { name: string }[]).map(({ name }) => name)).toEqual(["http"]);
+    expect(balancer.spec.externalTrafficPolicy).toBe("Local");
+    expect(balancer.metadata.annotations).toEqual({ "service.beta.kubernetes.io/aws-load-balancer-type": "external" });
+  });
+
+  it("attaches its HTTPRoute to the values' gateway, and lets streams last as long as their replies", async () => {
+    const [route] = ofKind((await render("gateway-api")).manifests, "HTTPRoute") as [Manifest];
+    type Rule = { matches: { path: { value: string } }[]; timeouts?: object };
+    const rules = (route.spec.rules as Rule[]).map(({ matches, timeouts }) => ({
+      paths: matches.map(({ path }) => path.value),
+      timeouts,
+    }));
+    expect(route.spec.parentRefs).toEqual([{ name: "public", namespace: "gateways", sectionName: "https" }]);
+    expect(rules).toEqual([
+      { paths: ["/api/chat", "/api/doctor"], timeouts: { request: "0s" } },
+      { paths: ["/"], timeouts: undefined },
+    ]);
+  });
+
+  it("runs the migrations as an ordinary Job with a name for each revision when they are no hook", async () => {
+    const { manifests } = await render("single-namespace-restricted");
+    const [job] = ofKind(manifests, "Job") as [Manifest];
+    expect(job.metadata.name).toBe("chat-migrations-1");
+    expect(job.spec.ttlSecondsAfterFinished).toBe(86_400);
+    expect(manifests.filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"]).map(nameOf)).toEqual([]);
   });
 
   it("hands the llm-proxy a file of providers and routes as it asks for", async () => {
@@ -221,6 +250,21 @@ describe("the chart", () => {
       const { data } = holder as unknown as { data: Record<string, string> };
       expect(JSON.parse(data[`parley-${file}`] ?? "")).toEqual(JSON.parse(await readFile(join(folder, file), "utf8")));
     }
+  });
+
+  it("probes a service as often by gRPC as over HTTP, which certificates between the services require", async () => {
+    const timings = async (name: string) =>
+      workloads((await render(name)).manifests).flatMap(({ pod }) =>
+        pod.containers.flatMap(({ name: container, readinessProbe, livenessProbe }) =>
+          [readinessProbe, livenessProbe].flatMap((probe) => {
+            if (probe === undefined) return [];
+            const { grpc, httpGet, ...timing } = probe as { grpc?: object; httpGet?: object };
+            return [{ container, ...timing }];
+          }),
+        ),
+      );
+    expect(await timings("minimal")).toEqual(await timings("production"));
+    expect(await timings("minimal")).toHaveLength(8);
   });
 
   it("labels its targets as the alerts ask for them", async () => {

@@ -35,6 +35,7 @@ export type PodSpec = {
   hostIPC?: boolean;
   terminationGracePeriodSeconds?: number;
   securityContext?: { runAsNonRoot?: boolean; runAsUser?: number; seccompProfile?: { type?: string } };
+  topologySpreadConstraints?: { topologyKey: string }[];
   initContainers?: Container[];
   containers: Container[];
   volumes?: { name: string; secret?: { secretName: string }; configMap?: { name: string }; [kind: string]: unknown }[];

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { allowedCalls, CALL_GRAPH, reachInternet } from "./assertions/call-graph.ts";
+import { labelProblems } from "./assertions/labels.ts";
 import { podSecurityProblems } from "./assertions/pod-security.ts";
 import { portProblems } from "./assertions/ports.ts";
 import { referenceProblems } from "./assertions/references.ts";
@@ -76,6 +77,17 @@ describe("a mistake in a document", () => {
       manifest.kind = "Servise";
     });
     expect(schemaProblems(documents)).toEqual(["Servise parley: v1 Servise is not a known kind"]);
+  });
+
+  it("is found: an object or a pod without a label", () => {
+    const documents = spoiled("Deployment", "parley-quota", (manifest) => {
+      delete manifest.metadata.labels?.team;
+      delete podTemplate(manifest)?.labels["app.kubernetes.io/version"];
+    });
+    expect(labelProblems(documents, values)).toEqual([
+      "Deployment parley-quota has no label team",
+      "the pod of Deployment parley-quota has no label app.kubernetes.io/version",
+    ]);
   });
 
   it("is found: a Service's port that no container has", () => {

@@ -22,7 +22,7 @@ export function template(name: string, sets: readonly string[] = []): Promise<He
   return helm("template", "parley", CHART, "--namespace", "chat", "--values", valuesFile(name), ...more);
 }
 
-export type Rendered = { text: string; manifests: Manifest[] };
+export type Rendered = { manifests: Manifest[] };
 
 const rendered = new Map<string, Promise<Rendered>>();
 
@@ -37,5 +37,5 @@ export function render(name: string, sets: readonly string[] = []): Promise<Rend
 async function renderAnew(name: string, sets: readonly string[]): Promise<Rendered> {
   const { code, output } = await template(name, sets);
   if (code !== 0) throw new Error(output);
-  return { text: output, manifests: parseManifests(output) };
+  return { manifests: parseManifests(output) };
 }

@@ -21,7 +21,7 @@ const DNS_PORT = 53;
 type Rule = {
   to?: Peer[];
   from?: Peer[];
-  ports: { port: number | string; protocol?: string }[];
+  ports?: { port: number | string; protocol?: string }[];
 };
 type Peer = { podSelector?: { matchLabels?: Labels }; namespaceSelector?: object; ipBlock?: { cidr: string } };
 
@@ -31,9 +31,9 @@ export function allowedCalls(manifests: readonly Manifest[]): { egress: Set<stri
   const ingress = new Set<string>();
   for (const { metadata, spec } of ofKind(manifests, "NetworkPolicy")) {
     const own = componentOf(metadata.labels ?? {});
-    for (const { to = [], ports } of (spec.egress ?? []) as Rule[])
+    for (const { to = [], ports = [] } of (spec.egress ?? []) as Rule[])
       for (const callee of ours(to)) for (const { port } of ports) egress.add(`${own} → ${callee}:${port}`);
-    for (const { from = [], ports } of (spec.ingress ?? []) as Rule[])
+    for (const { from = [], ports = [] } of (spec.ingress ?? []) as Rule[])
       for (const caller of ours(from)) for (const { port } of ports) ingress.add(`${caller} → ${own}:${port}`);
   }
   return { egress, ingress };
@@ -53,7 +53,8 @@ export function outsidePorts(manifests: readonly Manifest[], component: string):
     ({ metadata }) => componentOf(metadata.labels ?? {}) === component,
   );
   const outside = ((policy?.spec.egress ?? []) as Rule[]).filter(({ to = [] }) => ours(to).length === 0);
-  const ports = outside.flatMap((rule) => rule.ports.map(({ port }) => port));
+  // A rule without ports opens all of them.
+  const ports = outside.flatMap((rule) => rule.ports?.map(({ port }) => port) ?? ["any"]);
   return new Set(ports.filter((port) => port !== DNS_PORT));
 }
 

@@ -1,0 +1,18 @@
+import { type Labels, type Manifest, nameOf, workloads } from "../manifest.ts";
+
+/** Labels that Kubernetes recommends and that every object and pod of the chart has. */
+const STANDARD = ["name", "instance", "component", "version", "part-of", "managed-by"].map(
+  (label) => `app.kubernetes.io/${label}`,
+);
+
+/** Lists objects and pods without a standard label, without the chart's version or without a label of `commonLabels`. */
+export function labelProblems(manifests: readonly Manifest[], values: unknown): string[] {
+  const { commonLabels = {} } = values as { commonLabels?: Labels };
+  const wanted = [...STANDARD, "helm.sh/chart", ...Object.keys(commonLabels)];
+  const lacking = (name: string, labels: Labels = {}) =>
+    wanted.filter((label) => !labels[label]).map((label) => `${name} has no label ${label}`);
+  return [
+    ...manifests.flatMap((manifest) => lacking(nameOf(manifest), manifest.metadata.labels)),
+    ...workloads(manifests).flatMap(({ manifest, labels }) => lacking(`the pod of ${nameOf(manifest)}`, labels)),
+  ];
+}

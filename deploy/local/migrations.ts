@@ -15,10 +15,10 @@ export async function migrateAll(
     quota: secrets.quotaPassword,
     "llm-proxy": secrets.llmPassword,
   };
-  const applied = await Promise.all(
+  const migrations = await Promise.all(
     MIGRATED_SERVICES.map((service) =>
       migrateService(service, { databaseUrl, rolePassword: rolePasswords[service], machine }),
     ),
   );
-  return applied.flat().length;
+  return migrations.flatMap(({ applied }) => applied).length;
 }

@@ -35,7 +35,14 @@ export {
   rpcClientFailures,
   rpcServerHistogram,
 } from "./metrics.ts";
-export { type Knex, type MigrateOptions, type Migration, migrate, rollback } from "./migrate.ts";
+export {
+  type Knex,
+  type MigrateOptions,
+  type MigrateResult,
+  type Migration,
+  migrate,
+  rollback,
+} from "./migrate.ts";
 export { parseMonth } from "./month.ts";
 export { Ongoing } from "./ongoing.ts";
 export { startOpsServer } from "./ops-server.ts";
@@ -46,5 +53,6 @@ export { readiness } from "./readiness.ts";
 export { connectPeer, type PeerOptions } from "./rpc-peers.ts";
 export { run } from "./run.ts";
 export { runMigrations } from "./run-migrations.ts";
+export { checkTimeouts } from "./service-role.ts";
 export { readTracing, type TracingSettings } from "./tracing/settings.ts";
 export { openSpan, type Span, traced, tracer } from "./tracing/tracer.ts";

@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import knex, { type Knex } from "knex";
 import pg from "pg";
+import manifest from "../package.json" with { type: "json" };
+import { scramVerifier } from "./scram-verifier.ts";
+import { grantAccess, prepareRole, withRemedy } from "./service-role.ts";
 
 export type { Knex };
 
@@ -14,37 +17,52 @@ export type Migration = {
    * run again.
    */
   config?: { transaction: boolean };
+  /** Of a contraction: the oldest version of Parley that runs on the schema after it, such as `0.3.0`. An older migrator refuses the schema. */
+  oldestVersion?: string;
 };
 
 export type MigrateOptions = {
-  /** URL of a role that may create schemas and roles, or of the service's own role once both exist. */
+  /** URL of a role that may create schemas in the database and, with `rolePassword`, roles. */
   url: string;
   schema: string;
   /** The service's login role. */
   role: string;
-  /** The role's password; without one the role must exist, and is left as it is. */
+  /** The role's password; without one the role must exist with its timeouts, and is left as it is. */
   rolePassword?: string;
   migrations: readonly Migration[];
+};
+
+export type MigrateResult = {
+  /** The names of the migrations that were applied. */
+  applied: string[];
+  /** The newest migration of a schema that a newer, compatible version has migrated; nothing was applied then. */
+  newer?: string;
 };
 
 const TABLE = "migrations";
 /** Bounds how long a migration may wait for a lock that traffic holds, so that it never queues traffic behind itself. */
 const LOCK_TIMEOUT = "2s";
 const LOCK_POLL_MS = 100;
-const ROLE_ATTEMPTS = 20;
-const ROLE_RETRY_MS = 200;
 
 /**
- * Brings one service's schema to its newest version: creates the role and the schema where the URL's role may, then applies what
- * is missing, all under one advisory lock, so that two at once are safe. Returns the names applied.
+ * Brings one service's schema to this version: creates the role and the schema where the URL's role may, then applies what is missing. One
+ * advisory lock makes two migrators at once safe. Leaves a newer schema as it is, and throws when this version does not run on it.
  */
-export async function migrate(options: MigrateOptions): Promise<string[]> {
+export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
+  const { schema, role, rolePassword } = options;
+  const verifier = rolePassword === undefined ? undefined : scramVerifier(rolePassword);
   return locked(options, async (client) => {
-    await prepare(client, options);
+    await prepareRole(client, role, verifier);
+    await prepareSchema(client, schema);
     return withKnex(options, async (migrator) => {
-      const [, applied] = (await migrator.latest()) as [number, string[]];
-      await grant(client, options);
-      return applied;
+      const newer = await findNewer(client, migrator, options);
+      if (newer !== undefined) return { applied: [], newer };
+      const [, applied] = (await migrator.latest({ beforeEach: recordOldestVersion(options, "up") })) as [
+        number,
+        string[],
+      ];
+      await grantAccess(client, schema, role);
+      return { applied };
     });
   });
 }
@@ -55,7 +73,10 @@ export async function rollback(options: MigrateOptions, steps: number): Promise<
     withKnex(options, async (migrator) => {
       const undone: string[] = [];
       for (let step = 0; step < steps; step++) {
-        const [, names] = (await migrator.down()) as [number, string[]];
+        const [, names] = (await migrator.down({ beforeEach: recordOldestVersion(options, "down") })) as [
+          number,
+          string[],
+        ];
         undone.push(...names);
       }
       return undone;
@@ -75,64 +96,82 @@ async function locked<T>(options: MigrateOptions, work: (client: pg.Client) => P
 }
 
 /**
- * One lock serves every schema of the database. It is asked for again and again: whoever waits inside a statement holds a snapshot, and
- * an index that the lock's owner builds concurrently would wait for that for ever.
+ * Takes the one lock that serves every schema of the database. It polls: a statement that waited for the lock would hold a snapshot, and an
+ * index that the lock's owner builds concurrently would wait for that snapshot for ever.
  */
 async function takeLock(client: pg.Client): Promise<void> {
   const ask = "SELECT pg_try_advisory_lock(hashtext('parley.migrate')) AS taken";
   while (!(await client.query<{ taken: boolean }>(ask)).rows[0]?.taken) await sleep(LOCK_POLL_MS);
 }
 
-async function prepare(client: pg.Client, { schema, role, rolePassword }: MigrateOptions): Promise<void> {
-  if (rolePassword !== undefined) {
-    await besideOthers(() => defineRole(client, role, rolePassword));
-    const database = pg.escapeIdentifier(client.database ?? "");
-    await client.query(`GRANT CONNECT ON DATABASE ${database} TO ${pg.escapeIdentifier(role)}`);
+async function prepareSchema(client: pg.Client, schema: string): Promise<void> {
+  const { rowCount } = await client.query("SELECT FROM pg_namespace WHERE nspname = $1", [schema]);
+  // Asked first, since IF NOT EXISTS is refused to a role that may not create schemas even when there is nothing to create.
+  if (rowCount === 0) {
+    const [database, admin] = [client.database, client.user].map((name) => pg.escapeIdentifier(name ?? ""));
+    await withRemedy(`as the database's owner: GRANT CREATE ON DATABASE ${database} TO ${admin};`, async () => {
+      await client.query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
+    });
   }
-  await client.query(`CREATE SCHEMA IF NOT EXISTS ${pg.escapeIdentifier(schema)}`);
   // A migrator killed half-way leaves knex's own lock behind; under our lock nobody else can hold it.
   const { rows } = await client.query("SELECT to_regclass($1) AS lock", [`${schema}.${TABLE}_lock`]);
   if (rows[0]?.lock) await client.query(`UPDATE ${pg.escapeIdentifier(schema)}.${TABLE}_lock SET is_locked = 0`);
 }
 
-async function defineRole(client: pg.Client, role: string, password: string): Promise<void> {
-  const name = pg.escapeIdentifier(role);
-  const { rowCount } = await client.query("SELECT 1 FROM pg_roles WHERE rolname = $1", [role]);
-  const verb = rowCount === 0 ? "CREATE" : "ALTER";
-  await client.query(
-    `${verb} ROLE ${name} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD ${pg.escapeLiteral(password)}`,
-  );
-  // Set on the role, not on the session: PgBouncer shares sessions.
-  await client.query(`ALTER ROLE ${name} SET statement_timeout = '10s'`);
-  await client.query(`ALTER ROLE ${name} SET idle_in_transaction_session_timeout = '15s'`);
-}
-
-/** Roles belong to the whole server, where the migration of another database may be at the same one this moment; no lock reaches that far. */
-async function besideOthers(work: () => Promise<void>): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await work();
-      return;
-    } catch (error) {
-      if (attempt === ROLE_ATTEMPTS || !isRaceForRole(error)) throw error;
-      await sleep(Math.random() * ROLE_RETRY_MS);
-    }
+/**
+ * Returns the newest migration that this version does not know, if there is one. Throws when this version does not run on the schema. Knex
+ * itself would refuse any unknown migration, and with its check off would apply what is missing on top of it.
+ */
+async function findNewer(
+  client: pg.Client,
+  migrator: Knex.Migrator,
+  { schema, migrations }: MigrateOptions,
+): Promise<string | undefined> {
+  const [completed, missing] = (await migrator.list({ disableMigrationsListValidation: true })) as [
+    { name: string }[],
+    Migration[],
+  ];
+  const known = new Set(migrations.map(({ name }) => name));
+  const newest = completed.findLast(({ name }) => !known.has(name))?.name;
+  if (newest === undefined) return undefined;
+  if (missing.length > 0) {
+    const names = missing.map(({ name }) => name).join(", ");
+    throw new Error(
+      `schema has ${newest} of another version and lacks ${names} of this one: install the version that has both`,
+    );
   }
+  const oldest = await readOldestVersion(client, schema);
+  if (oldest !== undefined && compareVersions(manifest.version, oldest) < 0) {
+    throw new Error(
+      `schema is newer than this version (${newest}) and needs version ${oldest} or newer; this is ${manifest.version}`,
+    );
+  }
+  return newest;
 }
 
-/** "Tuple concurrently updated", "duplicate key" in the catalog, "role already exists". */
-function isRaceForRole(error: unknown): boolean {
-  if (!(error instanceof pg.DatabaseError)) return false;
-  return error.code === "23505" || error.code === "42710" || /^tuple concurrently /.test(error.message);
+/** Writes, in the migration's own transaction, which version is the oldest that runs on the schema: what an older migrator reads. */
+function recordOldestVersion({ schema, migrations }: MigrateOptions, direction: "up" | "down") {
+  return async (connection: Knex, [current]: unknown[]): Promise<void> => {
+    const index = migrations.indexOf(current as Migration);
+    if (migrations[index]?.oldestVersion === undefined) return;
+    const applied = migrations.slice(0, direction === "up" ? index + 1 : index);
+    const oldest = applied.findLast(({ oldestVersion }) => oldestVersion !== undefined)?.oldestVersion;
+    const comment = oldest === undefined ? "NULL" : pg.escapeLiteral(`needs Parley ${oldest} or newer`);
+    await connection.raw(`COMMENT ON TABLE ${pg.escapeIdentifier(schema)}.${TABLE} IS ${comment}`);
+  };
 }
 
-/** The service may read and write its own rows, and change nothing else: not its tables, not another's schema. */
-async function grant(client: pg.Client, { schema, role }: MigrateOptions): Promise<void> {
-  const [to, within] = [pg.escapeIdentifier(role), pg.escapeIdentifier(schema)];
-  await client.query(`GRANT USAGE ON SCHEMA ${within} TO ${to}`);
-  await client.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${within} TO ${to}`);
-  await client.query(`GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${within} TO ${to}`);
-  await client.query(`REVOKE INSERT, UPDATE, DELETE ON ${within}.${TABLE}, ${within}.${TABLE}_lock FROM ${to}`);
+async function readOldestVersion(client: pg.Client, schema: string): Promise<string | undefined> {
+  const { rows } = await client.query<{ comment: string | null }>(
+    "SELECT obj_description($1::regclass, 'pg_class') AS comment",
+    [`${schema}.${TABLE}`],
+  );
+  return /^needs Parley (\S+) or newer$/.exec(rows[0]?.comment ?? "")?.[1];
+}
+
+/** Negative when `a` is older than `b`. */
+function compareVersions(a: string, b: string): number {
+  return a.localeCompare(b, "en", { numeric: true });
 }
 
 async function withKnex<T>(options: MigrateOptions, work: (migrator: Knex.Migrator) => Promise<T>): Promise<T> {

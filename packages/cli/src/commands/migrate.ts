@@ -1,7 +1,12 @@
 import { Argument, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { Context } from "../context.ts";
 import { CliError } from "../errors.ts";
-import { MIGRATED_SERVICES, type MigratedService, migrateService } from "../local/migrate-service.ts";
+import {
+  MIGRATED_SERVICES,
+  type MigratedService,
+  migrateService,
+  type ServiceMigration,
+} from "../local/migrate-service.ts";
 import { printable } from "../output/printable.ts";
 import type { Result } from "../output/result.ts";
 
@@ -27,16 +32,19 @@ async function migrate({ config, progress }: Context, services: readonly Migrate
   const done = [];
   for (const service of services) {
     progress(`migrating ${service} …`);
-    const applied = await migrateService(service, { databaseUrl, rolePassword: rolePasswords[service], machine });
-    done.push({ service, applied });
+    const migration = await migrateService(service, { databaseUrl, rolePassword: rolePasswords[service], machine });
+    done.push({ service, ...migration });
   }
   return {
-    json: done,
-    text: done.map(({ service, applied }) => describe(service, applied)).join(""),
+    json: done.map(({ service, applied }) => ({ service, applied })),
+    text: done.map(({ service, ...migration }) => describe(service, migration)).join(""),
   };
 }
 
-function describe(service: string, applied: readonly string[]): string {
+function describe(service: string, { applied, newer }: ServiceMigration): string {
+  if (newer !== undefined) {
+    return `${service}: schema is newer than this version (${printable(newer)}); nothing to do\n`;
+  }
   if (applied.length === 0) return `${service}: up to date\n`;
   return applied.map((name) => `${service}: applied ${printable(name)}\n`).join("");
 }

@@ -8,12 +8,19 @@ export const MIGRATED_SERVICES = ["conversation", "quota", "llm-proxy"] as const
 export type MigratedService = (typeof MIGRATED_SERVICES)[number];
 
 export type MigrateRequest = {
-  /** An administrator's URL, or the service's own. */
+  /** URL of a role that may create schemas and, with `rolePassword`, roles. */
   databaseUrl: string;
-  /** The service's role gets it; needs an administrator's URL. */
+  /** Becomes the password of the service's role. */
   rolePassword?: string | undefined;
   /** What else the process is given. */
   machine: Readonly<Record<string, string>>;
+};
+
+export type ServiceMigration = {
+  /** The names of the migrations that were applied. */
+  applied: string[];
+  /** The newest migration of a schema that a newer version has migrated. */
+  newer?: string;
 };
 
 /** Node before 22.18 runs TypeScript only when told to. */
@@ -21,8 +28,8 @@ export const NODE_FLAGS = ["--experimental-strip-types", "--disable-warning=Expe
 
 const TIMEOUT_MS = 600_000;
 
-/** Runs a service's migrations in a process of their own. Returns the names of those applied. */
-export async function migrateService(service: MigratedService, request: MigrateRequest): Promise<string[]> {
+/** Runs a service's migrations in a process of their own. Throws CliError with the process's last line on stderr. */
+export async function migrateService(service: MigratedService, request: MigrateRequest): Promise<ServiceMigration> {
   const script = fileURLToPath(new URL(`../../../../services/${service}/src/migrate.ts`, import.meta.url));
   const env = {
     ...request.machine,
@@ -34,7 +41,9 @@ export async function migrateService(service: MigratedService, request: MigrateR
       env,
       timeout: TIMEOUT_MS,
     });
-    return lines(stdout).flatMap((line) => /: applied (.+)$/.exec(line)?.[1] ?? []);
+    const newer = /: schema is newer than this version \((.+)\)/.exec(stdout)?.[1];
+    const applied = lines(stdout).flatMap((line) => /: applied (.+)$/.exec(line)?.[1] ?? []);
+    return { applied, ...(newer !== undefined && { newer }) };
   } catch (cause) {
     const said = lines((cause as { stderr?: string }).stderr ?? "");
     throw new CliError(said.at(-1) ?? `${service}: the migration ended without a word`, { cause });

@@ -1,0 +1,13 @@
+import { expect, test } from "vitest";
+import { readSources } from "./repository.ts";
+
+// A migration that names the oldest version that runs on its schema is compared with the version of packages/service-kit.
+test("every package, the chart and the root have one version", async () => {
+  const manifests = await readSources("package.json", "*/package.json");
+  const versions = manifests.map(({ path, text }) => [path, (JSON.parse(text) as { version: string }).version]);
+  const [, root] = versions.find(([path]) => path === "package.json") ?? [];
+  expect(versions).toEqual(manifests.map(({ path }) => [path, root]));
+  expect(versions.map(([path]) => path)).toContain("packages/service-kit/package.json");
+  const [chart] = await readSources("charts/parley/Chart.yaml");
+  expect(chart?.text).toMatch(new RegExp(`^version: ${root}\nappVersion: ${root}$`, "m"));
+});

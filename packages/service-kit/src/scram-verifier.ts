@@ -1,0 +1,26 @@
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
+
+/** PostgreSQL's own number, salt and key length. */
+const ITERATIONS = 4_096;
+const SALT_BYTES = 16;
+const KEY_BYTES = 32;
+
+const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
+
+/**
+ * Returns what PostgreSQL stores of a password, its SCRAM-SHA-256 verifier, so that the password itself reaches neither the server nor its
+ * log. Throws for a password that is not printable ASCII: server and clients normalize any other with SASLprep before they hash it.
+ */
+export function scramVerifier(password: string): string {
+  if (!PRINTABLE_ASCII.test(password)) {
+    throw new Error(
+      "the password of the service's role must be printable ASCII: letters, digits, spaces and punctuation",
+    );
+  }
+  const salt = randomBytes(SALT_BYTES);
+  const salted = pbkdf2Sync(password, salt, ITERATIONS, KEY_BYTES, "sha256");
+  const keyOf = (label: string) => createHmac("sha256", salted).update(label).digest();
+  const storedKey = createHash("sha256").update(keyOf("Client Key")).digest("base64");
+  const serverKey = keyOf("Server Key").toString("base64");
+  return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString("base64")}$${storedKey}:${serverKey}`;
+}

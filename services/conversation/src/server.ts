@@ -15,6 +15,7 @@ import {
 import { LlmService } from "@parley/rpc/llm";
 import { QuotaService } from "@parley/rpc/quota";
 import {
+  checkTimeouts,
   connectPeer,
   createGrpcServer,
   createRegistry,
@@ -76,6 +77,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   };
   const database = open("main", "parley-conversation", config.databasePool - exportConnections);
   const exportDatabase = open("export", "parley-conversation-export", exportConnections);
+  void checkTimeouts(database, log);
 
   const { internalToken, grpcTlsDir: tlsDir } = config;
   const failures = rpcClientFailures(registry);

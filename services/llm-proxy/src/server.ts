@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { implementService } from "@parley/rpc";
 import { CallLedgerAdminService, LlmService, ProviderAdminService } from "@parley/rpc/llm";
 import {
+  checkTimeouts,
   createGrpcServer,
   createRegistry,
   guardCalls,
@@ -46,6 +47,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   );
   lifecycle.onClose("database", () => database.end());
   poolMetrics(registry)("main", database);
+  void checkTimeouts(database, log);
 
   const metrics = createMetrics(registry, () => catalog.providers);
   watchSettings(config, catalog, metrics.configReloads, log, lifecycle);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { implementService } from "@parley/rpc";
 import { BooksAdminService, QuotaService, WorkspaceAdminService } from "@parley/rpc/quota";
 import {
+  checkTimeouts,
   createGrpcServer,
   createRegistry,
   guardCalls,
@@ -34,6 +35,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   );
   lifecycle.onClose("database", () => database.end());
   poolMetrics(registry)("main", database);
+  void checkTimeouts(database, log);
   usageGauges(registry, database, log);
   const reservations = reservationCounter(registry);
   holdGauges(registry, database, log);

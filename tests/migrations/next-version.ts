@@ -1,11 +1,34 @@
 import type { Knex, Migration } from "@parley/service-kit";
+import type { TestDatabase } from "@parley/testing";
+import { query } from "../support/books.ts";
+
+export type Versions = {
+  /** This version's migrations, which are applied and need only be named. */
+  now: Migration[];
+  /** The next version's on top. */
+  next: Migration[];
+};
+
+/** The migrations of this version and of a next one, read from a migrated database. */
+export async function versionsOf(database: Pick<TestDatabase, "url">, schema: string): Promise<Versions> {
+  const { applied, tables } = await query<{ applied: string[]; tables: string[] }>(
+    database,
+    `SELECT (SELECT array_agg(name ORDER BY id) FROM ${schema}.migrations) AS applied,
+            (SELECT array_agg(tablename::text ORDER BY 1) FROM pg_tables
+             WHERE schemaname = '${schema}' AND tablename NOT LIKE 'migrations%') AS tables`,
+  );
+  const now = applied.map((name): Migration => ({ name, up: refuse, down: refuse }));
+  return { now, next: nextVersion(schema, tables) };
+}
+
+const refuse = () => Promise.reject(new Error("this version's own migrations stay"));
 
 /**
  * What a next version may add to a schema while this one runs on it: to each of its tables a column with a default, one without, a check
  * that is made valid afterwards, and an index; besides them a table of its own. One table a migration, as a migration that holds one
  * table while it waits for another could wait in a circle with the traffic.
  */
-export function nextVersion(schema: string, tables: readonly string[]): Migration[] {
+function nextVersion(schema: string, tables: readonly string[]): Migration[] {
   return [...tables.map((table) => widen(schema, table)), addTable(schema)];
 }
 
@@ -40,6 +63,20 @@ function addTable(schema: string): Migration {
     },
     down: async (knex: Knex) => {
       await knex.raw(`DROP TABLE ${schema}.next_things`);
+    },
+  };
+}
+
+/** A contraction after the next version, on whose schema only `oldestVersion` and newer ones run. */
+export function contraction(schema: string, oldestVersion: string): Migration {
+  return {
+    name: "9002_contraction",
+    oldestVersion,
+    up: async (knex: Knex) => {
+      await knex.raw(`ALTER TABLE ${schema}.next_things ADD COLUMN kind text NOT NULL`);
+    },
+    down: async (knex: Knex) => {
+      await knex.raw(`ALTER TABLE ${schema}.next_things DROP COLUMN kind`);
     },
   };
 }

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Migration, migrate, rollback } from "@parley/service-kit";
+import { migrate, rollback } from "@parley/service-kit";
 import { figure } from "@parley/testing";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { query, readBalance } from "../support/books.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../support/system.ts";
 import { countEnds, type Seen, TRUST_THE_TESTS, visit } from "../support/visitors.ts";
-import { nextVersion } from "./next-version.ts";
+import { type Versions, versionsOf } from "./next-version.ts";
 
 const SCHEMAS = ["conversation", "quota", "llm"] as const;
 type Schema = (typeof SCHEMAS)[number];
@@ -19,32 +19,18 @@ const LOCK_NOT_AVAILABLE = "55P03";
 
 let system: System;
 let tenant: Tenant;
-let versions: Record<Schema, { now: Migration[]; next: Migration[] }>;
+let versions: Record<Schema, Versions>;
 beforeAll(async () => {
   system = await startSystem({ env: { edge: TRUST_THE_TESTS } });
   await query(system.database, "INSERT INTO quota.plans VALUES ('endless', 1000000)");
   tenant = await createTenant(system.admin, { plan: "endless", model: "openai:tokens-5-every-20" });
   versions = {
-    conversation: await versionsOf("conversation"),
-    quota: await versionsOf("quota"),
-    llm: await versionsOf("llm"),
+    conversation: await versionsOf(system.database, "conversation"),
+    quota: await versionsOf(system.database, "quota"),
+    llm: await versionsOf(system.database, "llm"),
   };
 });
 afterAll(() => system?.stop());
-
-/** This version's migrations, which are applied and need only be named, and the next one's on top. */
-async function versionsOf(schema: Schema) {
-  const { applied, tables } = await query<{ applied: string[]; tables: string[] }>(
-    system.database,
-    `SELECT (SELECT array_agg(name ORDER BY id) FROM ${schema}.migrations) AS applied,
-            (SELECT array_agg(tablename::text ORDER BY 1) FROM pg_tables
-             WHERE schemaname = '${schema}' AND tablename NOT LIKE 'migrations%') AS tables`,
-  );
-  const now = applied.map((name): Migration => ({ name, up: refuse, down: refuse }));
-  return { now, next: nextVersion(schema, tables) };
-}
-
-const refuse = () => Promise.reject(new Error("this version's own migrations stay"));
 
 function target(schema: Schema) {
   const { now, next } = versions[schema];

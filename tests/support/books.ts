@@ -42,7 +42,11 @@ export async function readBalance(database: TestDatabase, workspaceId?: string):
 }
 
 /** The first row of a query, or of the last of several, as a superuser. */
-export async function query<T extends object>(database: TestDatabase, sql: string, values: unknown[] = []): Promise<T> {
+export async function query<T extends object>(
+  database: Pick<TestDatabase, "url">,
+  sql: string,
+  values: unknown[] = [],
+): Promise<T> {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   try {

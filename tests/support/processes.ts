@@ -78,15 +78,23 @@ async function isReady(opsPort: number): Promise<boolean> {
   }
 }
 
-/** Runs a service's migrations as the process that an installation runs. */
-export async function runMigrations(name: Exclude<ServiceName, "edge">, url: string, password: string): Promise<void> {
+export type MigratedService = Exclude<ServiceName, "edge">;
+
+/** Runs a service's migrations as the process that an installation runs; without a password the service's role must exist. */
+export async function migrateAsProcess(name: MigratedService, url: string, password?: string) {
   const migration = await startProcess({
     name: `${name} migrations`,
     command: process.execPath,
     args: [...nodeFlags, `services/${name}/src/migrate.ts`],
     cwd: root,
-    env: { DATABASE_URL: url, DATABASE_PASSWORD: password },
+    env: { DATABASE_URL: url, ...(password !== undefined && { DATABASE_PASSWORD: password }) },
   });
   const { code } = await migration.exited;
-  if (code !== 0) throw new Error(`migrations of ${name} failed: ${migration.output()}`);
+  return { code, stdout: migration.stdout(), stderr: migration.stderr() };
+}
+
+/** The same, where nothing may fail. */
+export async function runMigrations(name: MigratedService, url: string, password: string): Promise<void> {
+  const { code, stdout, stderr } = await migrateAsProcess(name, url, password);
+  if (code !== 0) throw new Error(`migrations of ${name} failed: ${stdout}${stderr}`);
 }

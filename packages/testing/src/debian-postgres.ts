@@ -20,7 +20,7 @@ export function debianPostgres(): string | undefined {
   return readdirSync(INSTALLATIONS)
     .sort((a, b) => Number(b) - Number(a))
     .map((version) => join(INSTALLATIONS, version, "bin"))
-    .find((bin) => ["initdb", "postgres", "pg_dump"].every((command) => existsSync(join(bin, command))));
+    .find((bin) => ["initdb", "postgres", "pg_dump", "psql"].every((command) => existsSync(join(bin, command))));
 }
 
 export interface DebianPostgres {
@@ -28,6 +28,8 @@ export interface DebianPostgres {
   url: string;
   /** What pg_dump writes of the database of this URL, as text. */
   dump(url: string): Promise<string>;
+  /** What psql, which logs in with libpq, prints of a query's rows. */
+  psql(url: string, sql: string): Promise<string>;
   /** All that the server has logged. */
   log(): string;
   stop(): Promise<void>;
@@ -74,6 +76,17 @@ export async function startDebianPostgres(): Promise<DebianPostgres> {
     async dump(url) {
       const { stdout } = await run(join(bin, "pg_dump"), [`--dbname=${url}`], { maxBuffer: MAX_DUMP_BYTES });
       return stdout;
+    },
+    async psql(url, sql) {
+      const { stdout } = await run(join(bin, "psql"), [
+        "--no-psqlrc",
+        "--tuples-only",
+        "--no-align",
+        "--command",
+        sql,
+        url,
+      ]);
+      return stdout.trim();
     },
     async stop() {
       // Fast shutdown: disconnects whoever is left.

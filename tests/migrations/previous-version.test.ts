@@ -1,0 +1,60 @@
+import { type Migration, migrate, rollback } from "@parley/service-kit";
+import { createDatabase, type TestDatabase } from "@parley/testing";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { runCli } from "../support/cli.ts";
+import { type MigratedService, migrateAsProcess, PASSWORD } from "../support/processes.ts";
+import { contraction, versionsOf } from "./next-version.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase(undefined, { template: inject("migratedDatabase") });
+});
+afterAll(() => database.drop());
+
+describe.each([
+  ["conversation", "conversation"],
+  ["quota", "quota"],
+  ["llm-proxy", "llm"],
+] as const)("this version's migrations of %s", (service: MigratedService, schema: string) => {
+  const target = (migrations: readonly Migration[]) => ({
+    url: database.url,
+    schema,
+    role: `parley_${schema}`,
+    migrations,
+  });
+  const run = () => migrateAsProcess(service, database.url, PASSWORD);
+
+  test("exit 0 on the next version's schema, also after a contraction that this version survives", async () => {
+    const { now, next } = await versionsOf(database, schema);
+    await migrate(target([...now, ...next]));
+    const done = (newest: string) => ({
+      code: 0,
+      stdout: `${schema}: schema is newer than this version (${newest}); nothing to do\n`,
+      stderr: "",
+    });
+    expect(await run()).toEqual(done("9001_next_things"));
+    await migrate(target([...now, ...next, contraction(schema, "0.1.0")]));
+    expect(await run()).toEqual(done("9002_contraction"));
+    const cli = await runCli(["migrate", service], { DATABASE_URL: database.url });
+    expect([cli.code, cli.stdout]).toEqual([0, done("9002_contraction").stdout.replace(schema, service)]);
+    await rollback(target([...now, ...next, contraction(schema, "0.1.0")]), 1 + next.length);
+    expect(await run()).toEqual({ code: 0, stdout: `${schema}: up to date\n`, stderr: "" });
+  });
+
+  test("exit 1 after a contraction that only newer versions survive, until it is taken back", async () => {
+    const { now, next } = await versionsOf(database, schema);
+    const contracted = target([...now, ...next, contraction(schema, "99.1.0")]);
+    await migrate(contracted);
+    const { code, stdout, stderr } = await run();
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(
+      new RegExp(
+        `^${schema}: cannot migrate: schema is newer than this version \\(9002_contraction\\) ` +
+          `and needs version 99\\.1\\.0 or newer; this is \\d+\\.\\d+\\.\\d+\\n$`,
+      ),
+    );
+    await rollback(contracted, 1);
+    expect((await run()).code).toBe(0);
+    await rollback(target([...now, ...next]), next.length);
+  });
+});

@@ -1,0 +1,23 @@
+import { expect, onTestFinished, test } from "vitest";
+import { query } from "../support/books.ts";
+import { startSystem } from "../support/system.ts";
+
+test("each service whose role has lost its timeouts logs what to run when it starts, and serves", async () => {
+  const system = await startSystem({
+    async prepareDatabase(database) {
+      for (const role of ["parley_conversation", "parley_quota", "parley_llm"]) {
+        await query(database, `ALTER ROLE ${role} IN DATABASE ${database.name} SET statement_timeout = 0`);
+      }
+    },
+  });
+  onTestFinished(() => system.stop());
+  for (const [service, role] of [
+    [system.conversation, "parley_conversation"],
+    [system.quota, "parley_quota"],
+    [system.llm, "parley_llm"],
+  ] as const) {
+    await expect.poll(() => service.outputs()).toContain("statement_timeout is not set");
+    expect(service.outputs()).toContain(`ALTER ROLE \\"${role}\\" SET statement_timeout = '10s';`);
+    expect(service.outputs()).not.toContain("idle_in_transaction_session_timeout is not set");
+  }
+});

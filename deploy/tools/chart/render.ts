@@ -16,9 +16,13 @@ export function valuesFile(name: string): string {
   return join(CHART, "ci", `${name}-values.yaml`);
 }
 
-/** What helm says to the chart with a values file and further `--set` arguments. */
-export function template(name: string, sets: readonly string[] = []): Promise<HelmResult> {
-  const more = sets.flatMap((set) => ["--set", set]);
+/** Renders the chart with a values file, `--set` arguments and further flags. */
+export function template(
+  name: string,
+  sets: readonly string[] = [],
+  flags: readonly string[] = [],
+): Promise<HelmResult> {
+  const more = [...sets.flatMap((set) => ["--set", set]), ...flags];
   return helm("template", "parley", CHART, "--namespace", "chat", "--values", valuesFile(name), ...more);
 }
 

@@ -9,8 +9,8 @@ metadata:
   labels:
     {{- include "parley.labels" . | nindent 4 }}
 spec:
-  {{- if not .values.autoscaling.enabled }}
-  replicas: {{ .values.replicas }}
+  {{- with include "parley.replicas" . }}
+  replicas: {{ . }}
   {{- end }}
   revisionHistoryLimit: 5
   minReadySeconds: 5

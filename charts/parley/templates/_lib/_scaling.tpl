@@ -1,3 +1,45 @@
+{{/*
+A Deployment's number of replicas, or nothing when the cluster keeps it.
+
+Kubernetes resets a field that an upgrade no longer sends, and spec.replicas to 1: the pods are gone before the autoscaler starts new ones. So
+the upgrade that turns autoscaling on sends the live number, and the one that turns it off sends the autoscaler's. `helm template`, and so
+Argo CD, cannot look at the cluster: see docs/install/upgrades.md.
+
+Once the autoscaler has changed the number, it owns the field. Server-side apply then keeps the field when Helm does not send it, and would
+fail with a conflict if Helm sent it and the autoscaler changed it during the upgrade. Without server-side apply (operation Update: Helm 3
+and releases installed by it) the field is reset if the last revision had it, which a template cannot see, and conflicts do not exist. So
+the live number is always sent.
+*/}}
+{{- define "parley.replicas" -}}
+{{- $namespace := .root.Release.Namespace -}}
+{{- $name := include "parley.name" . -}}
+{{- $deployment := lookup "apps/v1" "Deployment" $namespace $name -}}
+{{- $live := dig "spec" "replicas" 0 $deployment | int -}}
+{{- /* Helm's entry is the one with the selector: its name differs among the tools that use Helm. */ -}}
+{{- $helm := dict -}}
+{{- $othersOwn := false -}}
+{{- range dig "metadata" "managedFields" list $deployment -}}
+  {{- $fields := dig "fieldsV1" "f:spec" dict . -}}
+  {{- if hasKey $fields "f:selector" -}}
+    {{- $helm = . -}}
+  {{- else if hasKey $fields "f:replicas" -}}
+    {{- $othersOwn = true -}}
+  {{- end -}}
+{{- end -}}
+{{- $onlyHelmOwns := and (not $othersOwn) (hasKey (dig "fieldsV1" "f:spec" dict $helm) "f:replicas") -}}
+{{- if .values.autoscaling.enabled -}}
+  {{- /* An autoscaler leaves a Deployment with 0 replicas alone: the upgrade has to start it. */ -}}
+  {{- $isKept := and $live (not $onlyHelmOwns) (eq (dig "operation" "" $helm) "Apply") -}}
+  {{- if and $deployment (not $isKept) -}}
+    {{ $live | default .values.autoscaling.minReplicas }}
+  {{- end -}}
+{{- else if and $live (not $onlyHelmOwns) (lookup "autoscaling/v2" "HorizontalPodAutoscaler" $namespace $name) -}}
+  {{ $live }}
+{{- else -}}
+  {{ .values.replicas }}
+{{- end -}}
+{{- end -}}
+
 {{- define "parley.autoscaler" -}}
 {{- if .values.autoscaling.enabled -}}
 apiVersion: autoscaling/v2

@@ -1,0 +1,74 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Manifest } from "./manifest.ts";
+
+/** The kinds that the chart renders with the minimal values, with their names in URLs: helm looks up each before it renders. */
+const KINDS: [apiVersion: string, kind: string, plural: string][] = [
+  ["v1", "Service", "services"],
+  ["v1", "ServiceAccount", "serviceaccounts"],
+  ["apps/v1", "Deployment", "deployments"],
+  ["autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers"],
+  ["networking.k8s.io/v1", "NetworkPolicy", "networkpolicies"],
+  ["policy/v1", "PodDisruptionBudget", "poddisruptionbudgets"],
+];
+const NOT_FOUND = { kind: "Status", apiVersion: "v1", status: "Failure", reason: "NotFound", code: 404 };
+
+export type ApiServer = {
+  url: string;
+  /** The paths that were asked for. */
+  requested: string[];
+  stop(): Promise<void>;
+};
+
+/** Serves a namespace with these objects and no others to `helm template --dry-run=server`: discovery and reads by name. */
+export async function startApiServer(namespace: string, objects: readonly Manifest[]): Promise<ApiServer> {
+  const answers = new Map<string, object>(discovery());
+  for (const object of objects) {
+    const [, , plural] = KINDS.find(([, kind]) => kind === object.kind) ?? [];
+    answers.set(`${rootOf(object.apiVersion)}/namespaces/${namespace}/${plural}/${object.metadata.name}`, object);
+  }
+  const requested: string[] = [];
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(String(request.url), "http://localhost");
+    requested.push(pathname);
+    const answer = answers.get(pathname);
+    response.writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" });
+    response.end(JSON.stringify(answer ?? NOT_FOUND));
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requested,
+    async stop() {
+      server.closeAllConnections();
+      await once(server.close(), "close");
+    },
+  };
+}
+
+function discovery(): [path: string, answer: object][] {
+  const apiVersions = [...new Set(KINDS.map(([apiVersion]) => apiVersion))];
+  const groups = apiVersions.flatMap((groupVersion) => {
+    const [name, version] = groupVersion.split("/");
+    const versions = [{ groupVersion, version }];
+    return version === undefined ? [] : [{ name, versions, preferredVersion: versions[0] }];
+  });
+  return [
+    ["/version", { major: "1", minor: "34", gitVersion: "v1.34.4" }],
+    ["/api", { kind: "APIVersions", versions: ["v1"] }],
+    ["/apis", { kind: "APIGroupList", apiVersion: "v1", groups }],
+    ...apiVersions.map((each): [string, object] => [rootOf(each), resourceList(each)]),
+  ];
+}
+
+function resourceList(groupVersion: string): object {
+  const resources = KINDS.filter(([apiVersion]) => apiVersion === groupVersion).map(([, kind, name]) => {
+    return { name, singularName: kind.toLowerCase(), namespaced: true, kind, verbs: ["get"] };
+  });
+  return { kind: "APIResourceList", apiVersion: "v1", groupVersion, resources };
+}
+
+function rootOf(apiVersion: string): string {
+  return apiVersion === "v1" ? "/api/v1" : `/apis/${apiVersion}`;
+}

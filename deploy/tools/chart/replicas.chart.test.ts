@@ -1,0 +1,96 @@
+import { readFile } from "node:fs/promises";
+import { devNull } from "node:os";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startApiServer } from "./api-server.ts";
+import { type Manifest, parseManifests } from "./manifest.ts";
+import { template } from "./render.ts";
+
+/**
+ * Deployments of Kubernetes 1.34.4 after what their names describe, as `kubectl get --show-managed-fields` printed them, shortened to the
+ * fields that the chart reads. Those that are "autoscaled" or "stopped" (by kubectl scale) were "fixed" before.
+ */
+const live = JSON.parse(await readFile(new URL("./live-deployments.json", import.meta.url), "utf8")) as Record<
+  string,
+  Manifest
+>;
+
+const HPA = { apiVersion: "autoscaling/v2", kind: "HorizontalPodAutoscaler", metadata: { name: "parley-edge" } };
+
+/** What an upgrade does in a cluster with these objects: the number of edge replicas that it sends, if any, and what it looks up. */
+async function upgrade(objects: readonly Manifest[], sets: readonly string[]) {
+  const server = await startApiServer("chat", objects);
+  onTestFinished(() => server.stop());
+  // Without a kubeconfig, whose credentials helm would send.
+  const connection = ["--dry-run=server", `--kube-apiserver=${server.url}`, `--kubeconfig=${devNull}`];
+  const flags = ["--is-upgrade", "--disable-openapi-validation"];
+  const { code, output } = await template("minimal", sets, [...connection, ...flags]);
+  expect(code, output).toBe(0);
+  const edge = parseManifests(output).find(
+    ({ kind, metadata }) => kind === "Deployment" && metadata.name === "parley-edge",
+  );
+  expect(edge).toBeDefined();
+  return { replicas: edge?.spec.replicas as number | undefined, requested: server.requested };
+}
+
+function deployment(state: string): Manifest {
+  const found = live[state];
+  if (found === undefined) throw new Error(`no Deployment was recorded as ${state}`);
+  return found;
+}
+
+describe("an upgrade with autoscaling on", () => {
+  const on = ["edge.replicas=7", "edge.autoscaling.enabled=true", "edge.autoscaling.minReplicas=2"];
+
+  it.each([
+    ["fixed", 3],
+    ["fixed by Helm 3", 3],
+    ["autoscaled by Helm 3", 5],
+  ])("sends the live number to a Deployment that is %s", async (state, replicas) => {
+    expect(await upgrade([deployment(state)], on)).toMatchObject({ replicas });
+  });
+
+  it.each(["autoscaled", "autoscaled from the start"])("sends no number to a Deployment that is %s", async (state) => {
+    expect(await upgrade([deployment(state), HPA], on)).toMatchObject({ replicas: undefined });
+  });
+
+  it("sends the live number although minReplicas is more, which the autoscaler corrects", async () => {
+    const atLeastFour = [...on, "edge.autoscaling.minReplicas=4"];
+    expect(await upgrade([deployment("fixed")], atLeastFour)).toMatchObject({ replicas: 3 });
+  });
+
+  it("starts a Deployment that is stopped, which its autoscaler does not", async () => {
+    expect(await upgrade([deployment("stopped"), HPA], on)).toMatchObject({ replicas: 2 });
+  });
+
+  it("sends no number when there is no Deployment yet", async () => {
+    expect(await upgrade([], on)).toMatchObject({ replicas: undefined });
+  });
+});
+
+describe("an upgrade with autoscaling off", () => {
+  const off = ["edge.replicas=7"];
+
+  it.each(["autoscaled", "autoscaled from the start", "autoscaled by Helm 3"])(
+    "sends the live number to a Deployment that is %s, while its autoscaler exists",
+    async (state) => {
+      expect(await upgrade([deployment(state), HPA], off)).toMatchObject({ replicas: 5 });
+    },
+  );
+
+  it.each(["autoscaled", "autoscaled from the start", "autoscaled by Helm 3"])(
+    "sends the values' number to a Deployment that is %s, once its autoscaler is gone",
+    async (state) => {
+      expect(await upgrade([deployment(state)], off)).toMatchObject({ replicas: 7 });
+    },
+  );
+
+  it.each(["fixed", "fixed by Helm 3", "stopped"])(
+    "sends the values' number to a Deployment that is %s, and needs no access to autoscalers",
+    async (state) => {
+      const { replicas, requested } = await upgrade([deployment(state), HPA], off);
+      expect(replicas).toBe(7);
+      expect(requested).toContain("/apis/apps/v1/namespaces/chat/deployments/parley-edge");
+      expect(requested.filter((path) => path.includes("/horizontalpodautoscalers/"))).toEqual([]);
+    },
+  );
+});

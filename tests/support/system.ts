@@ -21,6 +21,8 @@ export type SystemOptions = {
   llmConfig?: (providerUrl: string) => object;
   /** The PostgreSQL server to make a database on; the test run's own unless given. */
   databaseServerUrl?: string;
+  /** A migrated database, for its caller to drop; a new one unless given. */
+  database?: TestDatabase;
   /** Called once the schemas are there and before any service starts. */
   prepareDatabase?: (database: TestDatabase) => Promise<void>;
   /** On top of what every service gets. */
@@ -54,7 +56,7 @@ export const PROVIDER_KEY = "sk-key-of-the-tests";
 
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
   const [database, sso, provider] = await Promise.all([
-    createMigratedDatabase(options.databaseServerUrl),
+    options.database ?? createMigratedDatabase(options.databaseServerUrl),
     startSso(),
     startFakeProvider(options.script),
   ]);

@@ -1,0 +1,119 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { type DebianPostgres, describeWith, startDebianPostgres } from "@parley/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { query, readBalance } from "./support/books.ts";
+import { chat } from "./support/chat.ts";
+import { cliEnv, runCli } from "./support/cli.ts";
+import { PASSWORD, root, runMigrations } from "./support/processes.ts";
+import { createTenant, type System, startSystem, type Tenant } from "./support/system.ts";
+
+const ADMIN = "parley_admin";
+
+describeWith("debian-postgres", "the database commands of docs/install/backup.md", () => {
+  let postgres: DebianPostgres;
+  let directory: string;
+  let system: System;
+  let tenant: Tenant;
+  beforeAll(async () => {
+    postgres = await startDebianPostgres();
+    directory = await mkdtemp(join(tmpdir(), "parley-restore-"));
+    await createDatabaseAndAdmin();
+    await migrate();
+    // The services log in as their own roles; the tests themselves look as the superuser.
+    system = await startSystem({ database: { name: "parley", url: superuserUrl(), drop: async () => undefined } });
+    tenant = await createTenant(system.admin);
+  });
+  afterAll(async () => {
+    await system?.stop();
+    await postgres.stop();
+    await rm(directory, { recursive: true });
+  });
+
+  function superuserUrl(): string {
+    return Object.assign(new URL(postgres.url), { pathname: "/parley" }).href;
+  }
+
+  /** Does what docs/install/cluster.md says to do before the installation. */
+  async function createDatabaseAndAdmin(): Promise<void> {
+    const sql = await blockOf("cluster.md", "sql", "CREATE DATABASE");
+    for (const statement of sql.replace("'…'", `'${PASSWORD}'`).split(/;\n/)) {
+      if (statement !== "") await query({ url: postgres.url }, statement);
+    }
+  }
+
+  /** Does what the chart's Job does. */
+  async function migrate(): Promise<void> {
+    const url = Object.assign(new URL(superuserUrl()), { username: ADMIN, password: PASSWORD }).href;
+    for (const service of ["conversation", "quota", "llm-proxy"] as const) await runMigrations(service, url, PASSWORD);
+  }
+
+  /** Runs commands as the administrator. */
+  async function run(commands: string): Promise<string> {
+    const { hostname: PGHOST, port: PGPORT } = new URL(postgres.url);
+    const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", commands], {
+      cwd: directory,
+      env: { PATH: process.env.PATH, PGHOST, PGPORT, PGDATABASE: "parley", PGUSER: ADMIN, PGPASSWORD: PASSWORD },
+    });
+    return stdout;
+  }
+
+  /** The tables, their owners and who may do what with them. Each dump has a random key in its first and last line. */
+  async function definitions(): Promise<string> {
+    return (await run("pg_dump --schema-only")).replaceAll(/^\\(un)?restrict .*$/gm, "");
+  }
+
+  async function restart(work: () => Promise<void>): Promise<void> {
+    const services = [...system.edges, system.conversation, system.llm, system.quota];
+    for (const service of services) await service.stop();
+    await work();
+    await Promise.all(services.map((service) => service.start()));
+  }
+
+  async function expectRepliesAndBalancedUsage(done: number): Promise<void> {
+    expect((await chat(system.url(), tenant)).done).toMatchObject({ finish_reason: "stop" });
+    await expect
+      .poll(() => readBalance(system.database), { timeout: 20_000 })
+      .toMatchObject({ done, used: done, ledger: done, held: 0, outbox: 0, unbalanced: 0 });
+    expect(await runCli(["audit", "--check"], cliEnv(system))).toMatchObject({ code: 0 });
+  }
+
+  test("restore a dump over a newer state, and over a lost server, as an administrator without superuser", async () => {
+    await expectRepliesAndBalancedUsage(1);
+    const before = await definitions();
+    await run(await blockOf("backup.md", "sh", "pg_dump"));
+    const restore = await blockOf("backup.md", "sh", "pg_restore");
+
+    // What the restore replaces has more turns than the dump, and a table that a newer version has added.
+    await expectRepliesAndBalancedUsage(2);
+    await run("psql --command='CREATE TABLE quota.next_things (workspace_id text REFERENCES quota.workspaces)'");
+    await restart(async () => {
+      await run(restore);
+      await migrate();
+    });
+    expect(await definitions()).toBe(before);
+    await expectRepliesAndBalancedUsage(2);
+
+    await restart(async () => {
+      await query({ url: postgres.url }, "DROP DATABASE parley WITH (FORCE)");
+      await query({ url: postgres.url }, `DROP ROLE parley_conversation, parley_quota, parley_llm, ${ADMIN}`);
+      await createDatabaseAndAdmin();
+      await run(restore);
+      await migrate();
+    });
+    expect(await definitions()).toBe(before);
+    await expectRepliesAndBalancedUsage(2);
+  }, 180_000);
+});
+
+/** The one block of a page of docs/install that contains a text. */
+async function blockOf(page: string, language: string, text: string): Promise<string> {
+  const markdown = await readFile(join(root, "docs/install", page), "utf8");
+  const blocks = [...markdown.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, "gm"))];
+  const [found, another] = blocks.flatMap(([, block = ""]) => (block.includes(text) ? [block] : []));
+  if (found === undefined || another !== undefined) throw new Error(`${page}: not one block with ${text}`);
+  return found;
+}

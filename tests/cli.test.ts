@@ -1,13 +1,13 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "@parley/testing";
+import { freePort } from "@parley/test-support";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { topSuite } from "./cli/top.ts";
-import { chat } from "./support/chat.ts";
-import { cliEnv, cliJson, runCli } from "./support/cli.ts";
-import { createTenant, type System, startSystem, type Tenant } from "./support/system.ts";
+import { chat } from "./system/chat.ts";
+import { cliEnv, cliJson, runCli } from "./system/cli.ts";
+import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
 // A command takes a fraction of a second, and on a busy machine seconds.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley/testing";
+import { freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type NameServer, startNameServer } from "./support/name-server.ts";
-import { ADMIN_TOKEN, INTERNAL_TOKEN, root } from "./support/processes.ts";
-import { createTenant, ownUrl, type System, startSystem, type Tenant } from "./support/system.ts";
-import { countEnds, TRUST_THE_TESTS, visit } from "./support/visitors.ts";
+import { type NameServer, startNameServer } from "./system/name-server.ts";
+import { ADMIN_TOKEN, INTERNAL_TOKEN, root } from "./system/processes.ts";
+import { createTenant, ownUrl, type System, startSystem, type Tenant } from "./system/system.ts";
+import { countEnds, TRUST_THE_TESTS, visit } from "./system/visitors.ts";
 
 // What a headless Service is: one name, an address a replica. Here the addresses are 127.0.0.11 and on, and a small DNS server tells them.
 

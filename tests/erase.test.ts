@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { type DebianPostgres, describeWith, startDebianPostgres, startRedis, type TestRedis } from "@parley/testing";
+import { type DebianPostgres, describeWith, startDebianPostgres, startRedis, type TestRedis } from "@parley/test-support";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { query, readBalance } from "./support/books.ts";
-import { chat, postChat, readChat } from "./support/chat.ts";
-import { cliEnv, runCli } from "./support/cli.ts";
-import { createTenant, type System, startSystem, type Tenant } from "./support/system.ts";
-import { newAddress, TRUST_THE_TESTS } from "./support/visitors.ts";
+import { query, readBalance } from "./system/books.ts";
+import { chat, postChat, readChat } from "./system/chat.ts";
+import { cliEnv, runCli } from "./system/cli.ts";
+import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
+import { newAddress, TRUST_THE_TESTS } from "./system/visitors.ts";
 
 describeWith("redis", "erasure", () => {
   describeWith("debian-postgres", "on a database that can be dumped", () => {

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { readSse } from "@parley/testing";
+import { readSse } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { createPlan } from "./support/books.ts";
-import { type ChatFields, type ChatResult, chat, postChat } from "./support/chat.ts";
-import { cliJson, runCli } from "./support/cli.ts";
-import { ADMIN_TOKEN } from "./support/processes.ts";
-import { createTenant, type System, startSystem, type Tenant } from "./support/system.ts";
+import { createPlan } from "./system/books.ts";
+import { type ChatFields, type ChatResult, chat, postChat } from "./system/chat.ts";
+import { cliJson, runCli } from "./system/cli.ts";
+import { ADMIN_TOKEN } from "./system/processes.ts";
+import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { HANDBOOK } from "@parley/testing";
+import { HANDBOOK } from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { chat } from "./support/chat.ts";
-import { cliEnv, runCli } from "./support/cli.ts";
-import { allEmbedded, EMBEDDING_MODEL, startMeaningSystem } from "./support/meaning.ts";
-import { metric } from "./support/metrics.ts";
-import { createTenant, type System, type Tenant } from "./support/system.ts";
+import { chat } from "./system/chat.ts";
+import { cliEnv, runCli } from "./system/cli.ts";
+import { allEmbedded, EMBEDDING_MODEL, startMeaningSystem } from "./system/meaning.ts";
+import { metric } from "./system/metrics.ts";
+import { createTenant, type System, type Tenant } from "./system/system.ts";
 
 let system: System;
 let tenant: Tenant;

@@ -3,10 +3,10 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
-import type { RunningProcess } from "@parley/testing";
+import type { RunningProcess } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { root } from "./support/processes.ts";
-import { makePlace, type Place, startReady } from "./support/start.ts";
+import { root } from "./system/processes.ts";
+import { makePlace, type Place, startReady } from "./system/start.ts";
 
 const readme = await readFile(join(root, "README.md"), "utf8");
 

@@ -3,13 +3,13 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type DebianPostgres, describeWith, startDebianPostgres } from "@parley/testing";
+import { type DebianPostgres, describeWith, startDebianPostgres } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { query, readBalance } from "./support/books.ts";
-import { chat } from "./support/chat.ts";
-import { cliEnv, runCli } from "./support/cli.ts";
-import { PASSWORD, root, runMigrations } from "./support/processes.ts";
-import { createTenant, type System, startSystem, type Tenant } from "./support/system.ts";
+import { query, readBalance } from "./system/books.ts";
+import { chat } from "./system/chat.ts";
+import { cliEnv, runCli } from "./system/cli.ts";
+import { PASSWORD, root, runMigrations } from "./system/processes.ts";
+import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
 const ADMIN = "parley_admin";
 

@@ -5,12 +5,12 @@ import { createServer } from "node:http";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { createDatabase, type RunningProcess, startFakeProvider, startTestPostgres } from "@parley/testing";
+import { createDatabase, type RunningProcess, startFakeProvider, startTestPostgres } from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { readChat } from "./support/chat.ts";
-import { cliJson, runCli } from "./support/cli.ts";
-import { makePlace, type Place, publicKeyOf, start, startReady } from "./support/start.ts";
-import { CTRL_C, hasTerminal, openTerminal } from "./support/terminal.ts";
+import { readChat } from "./system/chat.ts";
+import { cliJson, runCli } from "./system/cli.ts";
+import { makePlace, type Place, publicKeyOf, start, startReady } from "./system/start.ts";
+import { CTRL_C, hasTerminal, openTerminal } from "./system/terminal.ts";
 
 const SECOND_START_MS = 5_000;
 

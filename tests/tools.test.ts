@@ -7,11 +7,11 @@ import {
   startMcpServer,
   startToolServer,
   type ToolServer,
-} from "@parley/testing";
+} from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chat, postChat } from "./support/chat.ts";
-import { figure } from "./support/full.ts";
-import { createTenant, type System, startSystem, type Tenant } from "./support/system.ts";
+import { chat, postChat } from "./system/chat.ts";
+import { figure } from "./system/full.ts";
+import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
 const SECRET = "sk-secret-of-the-tool";
 

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { describeWith, startRedis, type TestRedis } from "@parley/testing";
+import { describeWith, startRedis, type TestRedis } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ChatFields, chat, postChat, readChat } from "./support/chat.ts";
-import { type CollectedSpan, type Collector, startCollector } from "./support/collector.ts";
-import { ADMIN_TOKEN, INTERNAL_TOKEN } from "./support/processes.ts";
-import { createTenant, PROVIDER_KEY, type System, startSystem, type Tenant } from "./support/system.ts";
+import { type ChatFields, chat, postChat, readChat } from "./system/chat.ts";
+import { type CollectedSpan, type Collector, startCollector } from "./system/collector.ts";
+import { ADMIN_TOKEN, INTERNAL_TOKEN } from "./system/processes.ts";
+import { createTenant, PROVIDER_KEY, type System, startSystem, type Tenant } from "./system/system.ts";
 
 const COLLECTOR_TOKEN = "collector-token-of-the-tests";
 const CONVERSATION = "parley.conversation.v1.ConversationService";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { chat } from "./support/chat.ts";
-import { createTenant, type System, startSystem, type Tenant } from "./support/system.ts";
+import { chat } from "./system/chat.ts";
+import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
 let system: System;
 let tenant: Tenant;

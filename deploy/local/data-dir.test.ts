@@ -1,7 +1,7 @@
 import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { nodeFlags, startProcess } from "@parley/testing";
+import { nodeFlags, startProcess } from "@parley/test-support";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { takeDataDir } from "./data-dir.ts";
 import { ensureSecrets } from "./secrets.ts";

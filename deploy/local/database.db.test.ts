@@ -1,4 +1,4 @@
-import { createDatabase } from "@parley/testing";
+import { createDatabase } from "@parley/test-support";
 import { describe, expect, it } from "vitest";
 import { useGiven } from "./database.ts";
 

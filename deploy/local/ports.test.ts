@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
-import { freePorts } from "@parley/testing";
+import { freePorts } from "@parley/test-support";
 import { afterEach, describe, expect, it } from "vitest";
 import { assertPortsFree, PORT_COUNT, portsFrom } from "./ports.ts";
 

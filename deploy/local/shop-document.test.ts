@@ -1,4 +1,4 @@
-import { GOODS, TERMS } from "@parley/demo-site/goods";
+import { GOODS, TERMS } from "@parley/sample-shop/goods";
 import { expect, it } from "vitest";
 import { shopDocument } from "./shop-document.ts";
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { GOODS, TERMS } from "@parley/demo-site/goods";
+import { GOODS, TERMS } from "@parley/sample-shop/goods";
 import type { Document } from "./documentation.ts";
 
 /** What the sample shop's pages say of its goods and its service, so that whoever looks at them can ask the bot about them. */

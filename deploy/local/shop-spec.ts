@@ -9,7 +9,7 @@ export type Shop = { config: Config; port: number; edgeUrl: string; publicKey: s
 
 /** How the sample shop is started: a page with the widget on an origin of its own. */
 export function shopSpec({ config, port, edgeUrl, publicKey }: Shop): ProcessSpec {
-  const script = fileURLToPath(new URL("../../packages/demo-site/src/main.ts", import.meta.url));
+  const script = fileURLToPath(new URL("./sample-shop/src/main.ts", import.meta.url));
   return {
     name: "sample shop",
     args: [...NODE_FLAGS, script],

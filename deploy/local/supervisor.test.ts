@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, nodeFlags, startProcess } from "@parley/testing";
+import { freePort, nodeFlags, startProcess } from "@parley/test-support";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ProcessSpec } from "./process-life.ts";
 import { type Notice, type Supervised, supervise } from "./supervisor.ts";

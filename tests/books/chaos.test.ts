@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runChaos } from "../support/chaos.ts";
+import { runChaos } from "../system/chaos.ts";
 
 const SECONDS = 30;
 /** Shorter than an installation's 30 s, which `pnpm test:chaos` has, so that the dead are found sooner. */

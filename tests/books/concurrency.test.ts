@@ -1,8 +1,8 @@
-import { describeWith, startRedis, type TestRedis } from "@parley/testing";
+import { describeWith, startRedis, type TestRedis } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createPlan, readBalance } from "../support/books.ts";
-import { createTenant, type System, startSystem } from "../support/system.ts";
-import { countEnds, TRUST_THE_TESTS, visit } from "../support/visitors.ts";
+import { createPlan, readBalance } from "../system/books.ts";
+import { createTenant, type System, startSystem } from "../system/system.ts";
+import { countEnds, TRUST_THE_TESTS, visit } from "../system/visitors.ts";
 
 describeWith("redis", "three edges before one workspace", () => {
   let redis: TestRedis;

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createPlan, query, readBalance } from "../support/books.ts";
-import type { ServiceProcess } from "../support/processes.ts";
-import { createTenant, type System, startSystem, type Tenant } from "../support/system.ts";
-import { TRUST_THE_TESTS, visit } from "../support/visitors.ts";
+import { createPlan, query, readBalance } from "../system/books.ts";
+import type { ServiceProcess } from "../system/processes.ts";
+import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
+import { TRUST_THE_TESTS, visit } from "../system/visitors.ts";
 
 type Victim = "edge" | "conversation" | "quota" | "llm";
 

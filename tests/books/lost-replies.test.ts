@@ -1,10 +1,10 @@
-import { figure } from "@parley/testing";
+import { figure } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createPlan, query, readBalance } from "../support/books.ts";
-import { metric } from "../support/metrics.ts";
-import type { ServiceProcess } from "../support/processes.ts";
-import { createTenant, type System, startSystem, type Tenant } from "../support/system.ts";
-import { countEnds, type Seen, TRUST_THE_TESTS, visit } from "../support/visitors.ts";
+import { createPlan, query, readBalance } from "../system/books.ts";
+import { metric } from "../system/metrics.ts";
+import type { ServiceProcess } from "../system/processes.ts";
+import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
+import { countEnds, type Seen, TRUST_THE_TESTS, visit } from "../system/visitors.ts";
 
 const TURNS = figure(600, 10_000);
 const AT_ONCE = 24;

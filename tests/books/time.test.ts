@@ -1,10 +1,10 @@
 import { fileURLToPath } from "node:url";
-import type { TestDatabase } from "@parley/testing";
-import { nodeFlags } from "@parley/testing";
+import type { TestDatabase } from "@parley/test-support";
+import { nodeFlags } from "@parley/test-support";
 import { afterEach, expect, test } from "vitest";
-import { createPlan, query, readBalance } from "../support/books.ts";
-import { chat } from "../support/chat.ts";
-import { createTenant, type System, startSystem } from "../support/system.ts";
+import { createPlan, query, readBalance } from "../system/books.ts";
+import { chat } from "../system/chat.ts";
+import { createTenant, type System, startSystem } from "../system/system.ts";
 
 let system: System;
 afterEach(() => system?.stop());
@@ -61,7 +61,7 @@ test("a reply reserved in the last second of a month and finished in the next co
 });
 
 test("services whose clocks are an hour off, each the other way, change nothing", async () => {
-  const preload = fileURLToPath(new URL("../support/skewed-clock.ts", import.meta.url));
+  const preload = fileURLToPath(new URL("../system/skewed-clock.ts", import.meta.url));
   const skewed = (hours: number) => ({
     NODE_OPTIONS: [...nodeFlags, "--import", preload].join(" "),
     CLOCK_SKEW_MS: String(hours * 3_600_000),

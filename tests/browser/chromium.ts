@@ -1,4 +1,4 @@
-import { chromiumCommand, headlessChromiumCommand } from "@parley/testing";
+import { chromiumCommand, headlessChromiumCommand } from "@parley/test-support";
 import { type Browser, chromium } from "playwright-core";
 
 const FLAGS = [

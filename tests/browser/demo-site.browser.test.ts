@@ -1,4 +1,4 @@
-import { type DemoSite, startDemoSite } from "@parley/demo-site";
+import { type DemoSite, startDemoSite } from "@parley/sample-shop";
 import { expect, it } from "vitest";
 import { describeInWholeBrowser, eventually } from "./stage.ts";
 import { WidgetPage } from "./widget-page.ts";

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isMet, reportMissing, startTestPostgres } from "@parley/testing";
+import { isMet, reportMissing, startTestPostgres } from "@parley/test-support";
 import { buildWidget } from "@parley/widget/build";
 import type { TestProject } from "vitest/node";
-import { startSystem } from "../support/system.ts";
+import { startSystem } from "../system/system.ts";
 import { replyTo } from "./replies.ts";
 
 /** What the test files get of the one system that the run starts. */

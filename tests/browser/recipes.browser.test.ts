@@ -1,4 +1,4 @@
-import { describeWith } from "@parley/testing";
+import { describeWith } from "@parley/test-support";
 import { expect, it } from "vitest";
 import { bundleApp } from "./bundle.ts";
 import { recipe } from "./recipes.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { root } from "../support/processes.ts";
+import { root } from "../system/processes.ts";
 
 const DOCUMENT = join(root, "docs/embed.md");
 

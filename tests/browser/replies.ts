@@ -1,4 +1,4 @@
-import type { ReceivedRequest, Reply } from "@parley/testing";
+import type { ReceivedRequest, Reply } from "@parley/test-support";
 import { ANSWERS, SLOWNESS } from "./pictures/answers.ts";
 
 /** What Markdown answers hold. */

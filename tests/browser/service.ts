@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { BotConfig } from "../../packages/widget/src/shared/types.ts";
-import { type Admin, adminClients } from "../support/admin.ts";
+import { type Admin, adminClients } from "../system/admin.ts";
 import type { ProvidedSystem } from "./global-setup.ts";
 import { type Ingress, startIngress } from "./ingress.ts";
 

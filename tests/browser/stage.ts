@@ -1,4 +1,4 @@
-import { describeWith } from "@parley/testing";
+import { describeWith } from "@parley/test-support";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
 import { type BrowserKind, launchChromium } from "./chromium.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { phpCommand, wordpressPath } from "@parley/testing";
+import { phpCommand, wordpressPath } from "@parley/test-support";
 
 /** A page as the machine's own WordPress renders it with this plugin. */
 export async function renderWithWordPress(plugin: string): Promise<string> {

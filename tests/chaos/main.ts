@@ -1,6 +1,6 @@
 // pnpm test:chaos [--minutes 5]: the long form of tests/books/chaos.test.ts. Exit 1 when the books do not balance.
 import { parseArgs } from "node:util";
-import { runChaos } from "../support/chaos.ts";
+import { runChaos } from "../system/chaos.ts";
 
 const { values } = parseArgs({ options: { minutes: { type: "string", default: "5" } } });
 const minutes = Number(values.minutes);

@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
-import { freePort, nodeFlags } from "@parley/testing";
+import { freePort, nodeFlags } from "@parley/test-support";
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { createPlan } from "../support/books.ts";
-import { chat, postChat, readChat } from "../support/chat.ts";
-import { cliJson, runCli } from "../support/cli.ts";
-import { root } from "../support/processes.ts";
-import { createTenant, type System, type Tenant } from "../support/system.ts";
-import { CTRL_C, hasTerminal, openTerminal, type Terminal } from "../support/terminal.ts";
+import { createPlan } from "../system/books.ts";
+import { chat, postChat, readChat } from "../system/chat.ts";
+import { cliJson, runCli } from "../system/cli.ts";
+import { root } from "../system/processes.ts";
+import { createTenant, type System, type Tenant } from "../system/system.ts";
+import { CTRL_C, hasTerminal, openTerminal, type Terminal } from "../system/terminal.ts";
 
 type Picture = {
   replicas: { service: string; url: string; up: boolean }[];

@@ -1,11 +1,11 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeWith, freePort } from "@parley/testing";
+import { describeWith, freePort } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type CliResult, runCli } from "../support/cli.ts";
-import { root } from "../support/processes.ts";
-import { createTenant, type System, startSystem, type Tenant } from "../support/system.ts";
+import { type CliResult, runCli } from "../system/cli.ts";
+import { root } from "../system/processes.ts";
+import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { type Certificates, makeCertificates } from "./certificates.ts";
 import { type Doors, type Fault, startDoors } from "./misconfigured.ts";
 
@@ -25,7 +25,7 @@ describeWith("nginx", "parley doctor", () => {
     directory = await mkdtemp(join(tmpdir(), "parley-doctor-"));
     system = await startSystem({ env: { edge: { TRUSTED_PROXIES: "127.0.0.2" } } });
     [tenant, certificates] = await Promise.all([createTenant(system.admin), makeCertificates(directory)]);
-    const skewed = { NODE_OPTIONS: `--import ${root}tests/support/skewed-clock.ts`, CLOCK_SKEW_MS: EARLIER };
+    const skewed = { NODE_OPTIONS: `--import ${root}tests/system/skewed-clock.ts`, CLOCK_SKEW_MS: EARLIER };
     const [gullible, late] = await Promise.all([
       system.startEdge({ TRUSTED_PROXIES: "0.0.0.0/1,128.0.0.0/1" }),
       system.startEdge(skewed),

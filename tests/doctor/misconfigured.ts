@@ -1,5 +1,5 @@
-import { freePort, freePorts } from "@parley/testing";
-import { runNginx } from "../support/nginx.ts";
+import { freePort, freePorts } from "@parley/test-support";
+import { runNginx } from "../system/nginx.ts";
 import type { CertificateFiles, Certificates } from "./certificates.ts";
 
 /** Every nginx server by what is wrong with it. */

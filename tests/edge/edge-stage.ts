@@ -1,6 +1,6 @@
-import { isMet, startRedis, type TestRedis } from "@parley/testing";
-import { createTenant, type System, startSystem, type Tenant } from "../support/system.ts";
-import { TRUST_THE_TESTS } from "../support/visitors.ts";
+import { isMet, startRedis, type TestRedis } from "@parley/test-support";
+import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
+import { TRUST_THE_TESTS } from "../system/visitors.ts";
 import { scriptedFaults } from "./scripted-faults.ts";
 
 /** Three edges, which trust the tests as their proxy, on one Redis where the machine has it, and a tenant whose model answers at once. */

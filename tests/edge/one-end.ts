@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { ChatResult } from "../support/chat.ts";
+import type { ChatResult } from "../system/chat.ts";
 
 /** Whatever befell it: meta first, exactly one done, last, and an error before it where it failed. */
 export function expectOneEnd({ events, done }: ChatResult, what: string): void {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Admin, adminClients } from "../support/admin.ts";
-import { type ChatResult, chat, postChat, readChat } from "../support/chat.ts";
-import { createTenant, type Tenant } from "../support/system.ts";
+import { type Admin, adminClients } from "../system/admin.ts";
+import { type ChatResult, chat, postChat, readChat } from "../system/chat.ts";
+import { createTenant, type Tenant } from "../system/system.ts";
 import { type Composition, defineComposition, docker, dockerAnswers } from "./docker.ts";
 
 const available = await dockerAnswers();

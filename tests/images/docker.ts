@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { freePorts, scrubbedEnv } from "@parley/testing";
-import { ADMIN_TOKEN } from "../support/processes.ts";
+import { freePorts, scrubbedEnv } from "@parley/test-support";
+import { ADMIN_TOKEN } from "../system/processes.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FILES = ["--file", "docker-compose.yml", "--file", "tests/images/compose.yml"];

@@ -5,10 +5,10 @@ import * as llm from "@parley/rpc/llm";
 import * as quota from "@parley/rpc/quota";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { query, readBalance } from "../support/books.ts";
-import { chat } from "../support/chat.ts";
-import type { ServiceProcess } from "../support/processes.ts";
-import { createTenant, type DatabaseOwner, ownUrl, type System, startSystem } from "../support/system.ts";
+import { query, readBalance } from "../system/books.ts";
+import { chat } from "../system/chat.ts";
+import type { ServiceProcess } from "../system/processes.ts";
+import { createTenant, type DatabaseOwner, ownUrl, type System, startSystem } from "../system/system.ts";
 import { type Asker, CALLS, type Names, ORDER_TOOL } from "./calls.ts";
 import { adminPlane, type Caller, dataPlane } from "./raw-calls.ts";
 

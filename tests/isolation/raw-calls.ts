@@ -7,7 +7,7 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { createClient, openChannel, RpcError } from "@parley/rpc";
-import { ADMIN_TOKEN, INTERNAL_TOKEN } from "../support/processes.ts";
+import { ADMIN_TOKEN, INTERNAL_TOKEN } from "../system/processes.ts";
 
 /** A request, as fields of its message. */
 export type Fields = Record<string, unknown>;

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { removeLocalPostgres, startLocalPostgres } from "@parley/local-postgres";
 import { migrate } from "@parley/service-kit";
-import { describeWith, freePort, startDebianPostgres } from "@parley/testing";
+import { describeWith, freePort, startDebianPostgres } from "@parley/test-support";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type MigratedService, migrateAsProcess, root } from "../support/processes.ts";
+import { type MigratedService, migrateAsProcess, root } from "../system/processes.ts";
 import { versionsOf } from "./next-version.ts";
 
 // What docs/install/database.md says to run, on servers of their own: roles belong to the whole server.

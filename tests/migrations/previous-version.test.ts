@@ -1,8 +1,8 @@
 import { type Migration, migrate, rollback } from "@parley/service-kit";
-import { createDatabase, type TestDatabase } from "@parley/testing";
+import { createDatabase, type TestDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { runCli } from "../support/cli.ts";
-import { type MigratedService, migrateAsProcess, PASSWORD } from "../support/processes.ts";
+import { runCli } from "../system/cli.ts";
+import { type MigratedService, migrateAsProcess, PASSWORD } from "../system/processes.ts";
 import { contraction, versionsOf } from "./next-version.ts";
 
 let database: TestDatabase;

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
-import { query } from "../support/books.ts";
-import { startSystem } from "../support/system.ts";
+import { query } from "../system/books.ts";
+import { startSystem } from "../system/system.ts";
 
 test("each service whose role has lost its timeouts logs what to run when it starts, and serves", async () => {
   const system = await startSystem({

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { migrate, rollback } from "@parley/service-kit";
-import { figure } from "@parley/testing";
+import { figure } from "@parley/test-support";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { query, readBalance } from "../support/books.ts";
-import { createTenant, type System, startSystem, type Tenant } from "../support/system.ts";
-import { countEnds, type Seen, TRUST_THE_TESTS, visit } from "../support/visitors.ts";
+import { query, readBalance } from "../system/books.ts";
+import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
+import { countEnds, type Seen, TRUST_THE_TESTS, visit } from "../system/visitors.ts";
 import { type Versions, versionsOf } from "./next-version.ts";
 
 const SCHEMAS = ["conversation", "quota", "llm"] as const;

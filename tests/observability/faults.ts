@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort, isMet } from "@parley/testing";
-import { query } from "../support/books.ts";
-import { runCli } from "../support/cli.ts";
-import { runNginx } from "../support/nginx.ts";
-import type { FiringAlert as Alert } from "../support/prometheus.ts";
-import { createTenant, type Tenant } from "../support/system.ts";
-import { visit } from "../support/visitors.ts";
+import { freePort, isMet } from "@parley/test-support";
+import { query } from "../system/books.ts";
+import { runCli } from "../system/cli.ts";
+import { runNginx } from "../system/nginx.ts";
+import type { FiringAlert as Alert } from "../system/prometheus.ts";
+import { createTenant, type Tenant } from "../system/system.ts";
+import { visit } from "../system/visitors.ts";
 import { filledIn, panelsOf, readDashboards } from "./sources.ts";
 import type { Stage } from "./stage.ts";
 

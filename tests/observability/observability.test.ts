@@ -1,4 +1,4 @@
-import { describeWith } from "@parley/testing";
+import { describeWith } from "@parley/test-support";
 import { afterAll, beforeAll, describe, inject } from "vitest";
 import { type Stage, startStage } from "./stage.ts";
 import { expressionsSuite } from "./suites/expressions.ts";

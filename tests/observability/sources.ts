@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
-import { root } from "../support/processes.ts";
+import { root } from "../system/processes.ts";
 
 export const ALERTS_FILE = join(root, "charts/parley/files/alerts.yaml");
 const DASHBOARDS = join(root, "charts/parley/files/dashboards");

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort, startRedis, startTcpProxy, type TcpProxy, type TestRedis } from "@parley/testing";
-import { createPlan, query } from "../support/books.ts";
-import { postChat } from "../support/chat.ts";
-import { type Prometheus, startPrometheus } from "../support/prometheus.ts";
-import { createTenant, type System, startSystem, type Tenant } from "../support/system.ts";
-import { newAddress, TRUST_THE_TESTS, visit } from "../support/visitors.ts";
+import { freePort, startRedis, startTcpProxy, type TcpProxy, type TestRedis } from "@parley/test-support";
+import { createPlan, query } from "../system/books.ts";
+import { postChat } from "../system/chat.ts";
+import { type Prometheus, startPrometheus } from "../system/prometheus.ts";
+import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
+import { newAddress, TRUST_THE_TESTS, visit } from "../system/visitors.ts";
 import { ALERTS_FILE, hastyCauses } from "./sources.ts";
 
 /** The tenants of the stage: each does one thing. */

@@ -1,7 +1,7 @@
-import { createDatabase, type TestDatabase } from "@parley/testing";
+import { createDatabase, type TestDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { query } from "../support/books.ts";
-import type {} from "../support/global-setup.ts";
+import { query } from "../system/books.ts";
+import type {} from "../system/global-setup.ts";
 import { readCatalog, type Table } from "./catalog.ts";
 import { type Distribution, readDistribution } from "./page.ts";
 import { partitionByWorkspace } from "./partitions.ts";

@@ -1,6 +1,6 @@
 // pnpm test:soak [--minutes 30] [--visitors 12]: mixed load with faults. Exit 1 when anything hung, had no end, is held, or grew.
 import { parseArgs } from "node:util";
-import { runSoak } from "../support/soak.ts";
+import { runSoak } from "../system/soak.ts";
 import { growth, verdict } from "./verdict.ts";
 
 const { values } = parseArgs({

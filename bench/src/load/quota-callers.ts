@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { createClient, openChannel } from "@parley/rpc";
 import { QuotaService, SettleOutcome } from "@parley/rpc/quota";
 import { createLogger, openDatabase } from "@parley/service-kit";
-import { reserve, settle } from "../../../services/quota/src/store/reservations.ts";
+import { reserve, settle } from "../../../services/quota/src/usage/reservations.store.ts";
 import type { QuotaPlan, QuotaResult } from "./quota-plan.ts";
 
 type Turn = (workspaceId: string, turnId: string) => Promise<void>;

@@ -3,9 +3,9 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { createClient, openChannel } from "@parley/rpc";
 import { ConversationService } from "@parley/rpc/conversation";
 import { LlmService, PromptSchema } from "@parley/rpc/llm";
-import { allEmbedded } from "../../../tests/support/meaning.ts";
-import { INTERNAL_TOKEN } from "../../../tests/support/processes.ts";
-import { createTenant, type System } from "../../../tests/support/system.ts";
+import { allEmbedded } from "../../../tests/system/meaning.ts";
+import { INTERNAL_TOKEN } from "../../../tests/system/processes.ts";
+import { createTenant, type System } from "../../../tests/system/system.ts";
 import type { Outcome } from "./score.ts";
 import type { RelevanceSet } from "./set.ts";
 

@@ -1,4 +1,4 @@
-import type { System } from "../../../tests/support/system.ts";
+import type { System } from "../../../tests/system/system.ts";
 import { teachBot } from "./ask.ts";
 import { refusals, type Scores, score } from "./score.ts";
 import { type OutsideQuestion, type Question, readRelevanceSet, type Split } from "./set.ts";

@@ -1,6 +1,6 @@
-import { startTestPostgres, type TestPostgres } from "@parley/testing";
+import { startTestPostgres, type TestPostgres } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type System, startSystem } from "../../../tests/support/system.ts";
+import { type System, startSystem } from "../../../tests/system/system.ts";
 import { GOALS, measureRelevance } from "./measure.ts";
 import { plainText, readRelevanceSet } from "./set.ts";
 

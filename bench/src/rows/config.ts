@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { freePort, nodeFlags, startProcess } from "@parley/testing";
+import { freePort, nodeFlags, startProcess } from "@parley/test-support";
 import autocannon from "autocannon";
 import { cpuMs } from "../support/cpu.ts";
 import { setStage } from "../support/stage.ts";

@@ -1,5 +1,5 @@
 import { setInterval as every } from "node:timers/promises";
-import { createTenant } from "../../../tests/support/system.ts";
+import { createTenant } from "../../../tests/system/system.ts";
 import { residentBytes } from "../support/cpu.ts";
 import { parleyPlan, startLoad } from "../support/load.ts";
 import { type Stage, setStage } from "../support/stage.ts";

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { nodeFlags } from "@parley/testing";
-import { INTERNAL_TOKEN } from "../../../tests/support/processes.ts";
-import { ownUrl } from "../../../tests/support/system.ts";
+import { nodeFlags } from "@parley/test-support";
+import { INTERNAL_TOKEN } from "../../../tests/system/processes.ts";
+import { ownUrl } from "../../../tests/system/system.ts";
 import type { QuotaPlan, QuotaResult } from "../load/quota-plan.ts";
 import { query } from "../support/sql.ts";
 import { BENCH_PLAN, type Stage, setStage } from "../support/stage.ts";

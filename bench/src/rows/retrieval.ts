@@ -1,6 +1,6 @@
-import { startTestPostgres } from "@parley/testing";
-import { startMeaningSystem } from "../../../tests/support/meaning.ts";
-import { startSystem } from "../../../tests/support/system.ts";
+import { startTestPostgres } from "@parley/test-support";
+import { startMeaningSystem } from "../../../tests/system/meaning.ts";
+import { startSystem } from "../../../tests/system/system.ts";
 import { GOALS, type Measured, measureRelevance, measureSearches, type Part } from "../retrieval/measure.ts";
 import { percentile } from "../support/statistics.ts";
 import type { Figure, Row } from "./row.ts";

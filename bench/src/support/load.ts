@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { nodeFlags } from "@parley/testing";
+import { nodeFlags } from "@parley/test-support";
 import type { LoadPlan, LoadResult } from "../load/plan.ts";
 import { cpuMs } from "./cpu.ts";
 import type { Stage } from "./stage.ts";

@@ -1,12 +1,12 @@
 import { fileURLToPath } from "node:url";
-import { freePort, nodeFlags, type RunningProcess, startProcess, startRedis, startTestPostgres } from "@parley/testing";
+import { freePort, nodeFlags, type RunningProcess, startProcess, startRedis, startTestPostgres } from "@parley/test-support";
 import {
   createTenant,
   type System,
   type SystemOptions,
   startSystem,
   type Tenant,
-} from "../../../tests/support/system.ts";
+} from "../../../tests/system/system.ts";
 import { query } from "./sql.ts";
 
 /** Both sides of every comparison, up at once: Parley as it runs in a cluster, and the bare relay, before the same provider. */

@@ -1,5 +1,5 @@
 import { ChannelCredentials, Client, Server, type ServerWritableStream } from "@grpc/grpc-js";
-import { startTcpProxy } from "@parley/testing";
+import { startTcpProxy } from "@parley/test-support";
 import { afterEach, expect, test } from "vitest";
 import { listen } from "./testing/listen.ts";
 

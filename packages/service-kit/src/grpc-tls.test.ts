@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Interceptor, implementService, type ServiceImplementation } from "@parley/rpc";
 import { QuotaService } from "@parley/rpc/quota";
-import { freePort } from "@parley/testing";
+import { freePort } from "@parley/test-support";
 import { type GenerateResult, generate } from "selfsigned";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createGrpcServer } from "./grpc-server.ts";

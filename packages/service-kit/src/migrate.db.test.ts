@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { createDatabase } from "@parley/testing";
+import { createDatabase } from "@parley/test-support";
 import { Client } from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { type MigrateOptions, type Migration, migrate, rollback } from "./migrate.ts";

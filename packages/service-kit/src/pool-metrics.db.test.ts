@@ -1,4 +1,4 @@
-import { createDatabase } from "@parley/testing";
+import { createDatabase } from "@parley/test-support";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase, transaction } from "./database.ts";
 import { createLogger } from "./logger.ts";

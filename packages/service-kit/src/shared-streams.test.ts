@@ -16,7 +16,7 @@ import {
   type ListMonthTurnsRequest,
   QuotaService,
 } from "@parley/rpc/quota";
-import { freePort, startTcpProxy, type TcpProxy } from "@parley/testing";
+import { freePort, startTcpProxy, type TcpProxy } from "@parley/test-support";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createGrpcServer } from "./grpc-server.ts";
 import { Lifecycle } from "./lifecycle.ts";

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { createClient, openChannel, type RpcClient } from "@parley/rpc";
 import { ConversationService, TurnOutcome } from "@parley/rpc/conversation";
-import { createDatabase, freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley/testing";
+import { createDatabase, freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley/test-support";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createTestDatabase, ROLE_PASSWORD, type TestDatabase } from "./testing/database.ts";
 import { startTestQuota, type TestQuota } from "./testing/quota.ts";

@@ -1,24 +1,24 @@
 import type { Logger } from "@parley/service-kit";
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
-import { decodable } from "./domain/path.ts";
-import { answerUnparsable } from "./plugins/client-errors.ts";
-import { cors } from "./plugins/cors.ts";
-import { errors, type OnRefusal } from "./plugins/errors.ts";
-import { headerLimits } from "./plugins/header-limits.ts";
-import { type HttpMetrics, httpMetrics } from "./plugins/http-metrics.ts";
-import { knowAllMethods } from "./plugins/methods.ts";
-import { rawBody } from "./plugins/raw-body.ts";
-import { securityHeaders } from "./plugins/security-headers.ts";
-import { tracing } from "./plugins/tracing.ts";
-import { type ChatDeps, chatRoute } from "./routes/chat.ts";
-import { doctorRoute } from "./routes/doctor.ts";
-import { type ExportDeps, exportRoute } from "./routes/export.ts";
-import { healthRoutes } from "./routes/health.ts";
-import { openapiRoute } from "./routes/openapi.ts";
-import { type PlaygroundDeps, playgroundRoute } from "./routes/playground.ts";
-import { type RatingDeps, ratingRoute } from "./routes/rating.ts";
-import { widgetAssetRoutes } from "./routes/widget-assets.ts";
-import { widgetConfigRoute } from "./routes/widget-config.ts";
+import { decodable } from "./http/path.ts";
+import { answerUnparsable } from "./http/client-errors.plugin.ts";
+import { cors } from "./http/cors.plugin.ts";
+import { errors, type OnRefusal } from "./http/errors.plugin.ts";
+import { headerLimits } from "./http/header-limits.plugin.ts";
+import { type HttpMetrics, httpMetrics } from "./http/http-metrics.plugin.ts";
+import { knowAllMethods } from "./http/methods.plugin.ts";
+import { rawBody } from "./http/raw-body.plugin.ts";
+import { securityHeaders } from "./http/security-headers.plugin.ts";
+import { tracing } from "./http/tracing.plugin.ts";
+import { type ChatDeps, chatRoute } from "./chat/chat.route.ts";
+import { doctorRoute } from "./doctor/doctor.route.ts";
+import { type ExportDeps, exportRoute } from "./sessions/export-session.route.ts";
+import { healthRoutes } from "./http/health.route.ts";
+import { openapiRoute } from "./http/openapi.route.ts";
+import { type PlaygroundDeps, playgroundRoute } from "./chat/playground.route.ts";
+import { type RatingDeps, ratingRoute } from "./rating/rating.route.ts";
+import { widgetAssetRoutes } from "./widget/widget-assets.route.ts";
+import { widgetConfigRoute } from "./widget/widget-config.route.ts";
 
 export type AppDeps = ChatDeps &
   PlaygroundDeps &

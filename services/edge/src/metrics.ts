@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry, rpcClientFailures } from "@parley/service-kit";
-import { createHttpMetrics } from "./plugins/http-metrics.ts";
-import { createStreamMetrics } from "./routes/stream-metrics.ts";
+import { createHttpMetrics } from "./http/http-metrics.plugin.ts";
+import { createStreamMetrics } from "./streams/stream.metrics.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 

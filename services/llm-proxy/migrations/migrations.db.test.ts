@@ -1,7 +1,7 @@
 import { createLogger, type Database, migrate, openDatabase, rollback } from "@parley/service-kit";
-import { createDatabase, type TestDatabase } from "@parley/testing";
+import { createDatabase, type TestDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type CallRow, insertCalls, listCalls } from "../src/store/calls.ts";
+import { type CallRow, insertCalls, listCalls } from "../src/call-log/calls.store.ts";
 import { migrations } from "./index.ts";
 
 const TURN = "0192d3a4-0000-7000-8000-000000000001";

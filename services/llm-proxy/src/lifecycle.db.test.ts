@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { type FakeProvider, startFakeProvider } from "@parley/testing";
+import { type FakeProvider, startFakeProvider } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually, startTestProxy, statusOf, type TestProxy } from "./test-proxy.ts";
+import { eventually, startTestProxy, statusOf, type TestProxy } from "./testing/llm-proxy.ts";
 
 let provider: FakeProvider;
 beforeAll(async () => {

@@ -14,7 +14,7 @@ import {
   startFakeProvider,
   startProcess,
   type TestDatabase,
-} from "@parley/testing";
+} from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const TOKEN = "token-of-the-tests";

@@ -14,23 +14,23 @@ import {
   runPeriodically,
   startOpsServer,
 } from "@parley/service-kit";
-import { callLedgerAdmin } from "./admin/calls.ts";
-import { providerAdmin } from "./admin/providers.ts";
+import { callLedgerAdmin } from "./call-log/calls.admin.ts";
+import { providerAdmin } from "./providers/providers.admin.ts";
 import type { Config } from "./config.ts";
 import { Embedder } from "./embedding/embedder.ts";
-import { Ledger } from "./ledger.ts";
-import { deleteOldCalls } from "./ledger-retention.ts";
+import { Ledger } from "./call-log/call-log.worker.ts";
+import { deleteOldCalls } from "./call-log/retention.worker.ts";
 import { createMetrics } from "./metrics.ts";
 import { Catalog } from "./providers/catalog.ts";
-import { ActiveCalls } from "./reply/active-calls.ts";
-import { FlushClock } from "./reply/flush-clock.ts";
-import type { CountTokens } from "./reply/meter.ts";
-import { Responder } from "./reply/responder.ts";
-import { handleEmbed } from "./rpc/embed.ts";
-import { type GenerateDeps, handleGenerate } from "./rpc/generate.ts";
-import { loadSettings, watchSettings } from "./settings/load.ts";
-import { Tokenizer } from "./tokens/tokenizer.ts";
-import { Tools } from "./tools/tools.ts";
+import { ActiveCalls } from "./generation/active-generations.ts";
+import { FlushClock } from "./generation/flush-clock.ts";
+import type { CountTokens } from "./generation/meter.ts";
+import { Responder } from "./generation/generator.ts";
+import { handleEmbed } from "./embedding/embed.rpc.ts";
+import { type GenerateDeps, handleGenerate } from "./generation/generate.rpc.ts";
+import { loadSettings, watchSettings } from "./settings/settings.worker.ts";
+import { Tokenizer } from "./tokens/tokenizer.client.ts";
+import { Tools } from "./tools/tools.service.ts";
 
 const RETENTION_EVERY_MS = 60 * 60_000;
 

@@ -1,5 +1,5 @@
 import { type Database, type Logger, measuredGauges, type Registry } from "@parley/service-kit";
-import { measureHolds } from "./store/holds.ts";
+import { measureHolds } from "./usage/holds.store.ts";
 
 /**
  * Measures what is held. A hold ends by settlement and never by time, so one that is older than a turn can be (7 minutes) and two leases

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startDemoSite } from "@parley/demo-site";
+import { startDemoSite } from "@parley/sample-shop";
 import { beforeAll, expect, it } from "vitest";
-import { root } from "../../support/processes.ts";
+import { root } from "../../system/processes.ts";
 import { describeInBrowser, eventually, type Visit } from "../stage.ts";
 import { WidgetPage } from "../widget-page.ts";
 import { SLOWNESS } from "./answers.ts";

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { base64url, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose";
 import { beforeAll, expect, test } from "vitest";
-import { createTenant, type Tenant } from "../../support/system.ts";
+import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, bearer, createApi, exportPath } from "../support/api.ts";
 import { type Contract, detailOf, ownerClaims, refusal } from "../support/contract.ts";
 

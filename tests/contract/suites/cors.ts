@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
-import { createTenant, type Tenant } from "../../support/system.ts";
+import { createTenant, type Tenant } from "../../system/system.ts";
 import type { Api } from "../support/api.ts";
 import { type Contract, UNKNOWN_KEY } from "../support/contract.ts";
 

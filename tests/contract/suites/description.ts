@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { beforeAll, expect, test } from "vitest";
-import { root } from "../../support/processes.ts";
+import { root } from "../../system/processes.ts";
 import type { Api } from "../support/api.ts";
 import type { Contract } from "../support/contract.ts";
 

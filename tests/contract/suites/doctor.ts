@@ -1,7 +1,7 @@
-import { readSse, type SseEvent } from "@parley/testing";
+import { readSse, type SseEvent } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
-import { readChat } from "../../support/chat.ts";
-import { createTenant, type Tenant } from "../../support/system.ts";
+import { readChat } from "../../system/chat.ts";
+import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, type Call, freshAddress } from "../support/api.ts";
 import { type Contract, errorOf, refusal, UNKNOWN_KEY, usedMessages } from "../support/contract.ts";
 

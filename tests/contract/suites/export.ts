@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import { createTenant, type Tenant } from "../../support/system.ts";
+import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, bearer, exportPath } from "../support/api.ts";
 import { addBot, type Contract, detailOf, errorOf, ownerToken, refusal, transcript } from "../support/contract.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
-import { createTenant, type Tenant } from "../../support/system.ts";
+import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Answer, type Api, freshAddress } from "../support/api.ts";
 import { addKey, type Contract, errorOf, refusal, transcript, UNKNOWN_KEY } from "../support/contract.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { describeWith, startRedis, type TestRedis } from "@parley/testing";
+import { describeWith, startRedis, type TestRedis } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTenant, type Tenant } from "../../support/system.ts";
+import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Answer, type Api, chatFields, createApi, exportPath, freshAddress } from "../support/api.ts";
 import { type Contract, detailOf, errorOf, ownerToken, refusal, UNKNOWN_KEY } from "../support/contract.ts";
 

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { readChat } from "../../support/chat.ts";
-import type { ServiceProcess } from "../../support/processes.ts";
-import { createTenant, type DatabaseOwner, ownUrl, type Tenant } from "../../support/system.ts";
+import { readChat } from "../../system/chat.ts";
+import type { ServiceProcess } from "../../system/processes.ts";
+import { createTenant, type DatabaseOwner, ownUrl, type Tenant } from "../../system/system.ts";
 import type { Answer, Api } from "../support/api.ts";
 import {
   addBot,

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readSse } from "@parley/testing";
+import { readSse } from "@parley/test-support";
 import { expect, test } from "vitest";
-import { createTenant } from "../../support/system.ts";
+import { createTenant } from "../../system/system.ts";
 import { createApi } from "../support/api.ts";
 import { type Contract, transcript } from "../support/contract.ts";
 

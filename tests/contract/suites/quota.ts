@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { query } from "../../support/books.ts";
-import type { ChatResult } from "../../support/chat.ts";
-import { createTenant, type Tenant } from "../../support/system.ts";
+import { query } from "../../system/books.ts";
+import type { ChatResult } from "../../system/chat.ts";
+import { createTenant, type Tenant } from "../../system/system.ts";
 import type { Api } from "../support/api.ts";
 import { addBot, type Contract, ownerToken, transcript, usedMessages } from "../support/contract.ts";
 import { eventNames, eventsOf } from "../support/stream.ts";

@@ -4,7 +4,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { text as readText } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { beforeAll, expect, test } from "vitest";
-import { createTenant, type Tenant } from "../../support/system.ts";
+import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, bearer, chatFields, freshAddress } from "../support/api.ts";
 import {
   type Contract,

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SseEvent } from "@parley/testing";
+import type { SseEvent } from "@parley/test-support";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createTenant, type Tenant } from "../../support/system.ts";
+import { createTenant, type Tenant } from "../../system/system.ts";
 import type { Api } from "../support/api.ts";
 import { addBot, type Contract, transcript, usedMessages } from "../support/contract.ts";
 import { eventNames, eventsOf, promptOf } from "../support/stream.ts";

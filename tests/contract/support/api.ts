@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { type ChatResult, readChat } from "../../support/chat.ts";
-import type { Tenant } from "../../support/system.ts";
+import { type ChatResult, readChat } from "../../system/chat.ts";
+import type { Tenant } from "../../system/system.ts";
 import { type Description, loadDescription } from "./description.ts";
 
 export type Call = {

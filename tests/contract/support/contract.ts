@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type System, type SystemOptions, startSystem, type Tenant } from "../../support/system.ts";
+import { type System, type SystemOptions, startSystem, type Tenant } from "../../system/system.ts";
 import { type Answer, type Api, createApi } from "./api.ts";
 
 /** The whole system, and the public interface of its first edge. */

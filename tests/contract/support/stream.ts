@@ -1,6 +1,6 @@
-import { readSse, type SseEvent } from "@parley/testing";
-import type { ChatResult } from "../../support/chat.ts";
-import type { System } from "../../support/system.ts";
+import { readSse, type SseEvent } from "@parley/test-support";
+import type { ChatResult } from "../../system/chat.ts";
+import type { System } from "../../system/system.ts";
 
 /** The names of a stream's events. How a reply is cut into tokens is the model's affair, so those that follow one another count as one. */
 export function eventNames({ events }: ChatResult): string[] {

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { readSse } from "@parley/testing";
+import { readSse } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { postChat } from "../../support/chat.ts";
-import { type Nginx, startNginx } from "../../support/nginx.ts";
-import { createTenant } from "../../support/system.ts";
-import { newAddress } from "../../support/visitors.ts";
+import { postChat } from "../../system/chat.ts";
+import { type Nginx, startNginx } from "../../system/nginx.ts";
+import { createTenant } from "../../system/system.ts";
+import { newAddress } from "../../system/visitors.ts";
 import type { EdgeStage } from "../edge-stage.ts";
 
 /** Behind a proxy that keeps what it may and buffers what it is not told not to. */

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { startTcpProxy, type TcpProxy } from "@parley/testing";
+import { startTcpProxy, type TcpProxy } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { pool } from "../../support/pool.ts";
-import type { ServiceProcess } from "../../support/processes.ts";
-import { createTenant, type System, type Tenant } from "../../support/system.ts";
-import { type Seen, visit } from "../../support/visitors.ts";
+import { pool } from "../../system/pool.ts";
+import type { ServiceProcess } from "../../system/processes.ts";
+import { createTenant, type System, type Tenant } from "../../system/system.ts";
+import { type Seen, visit } from "../../system/visitors.ts";
 import type { EdgeStage } from "../edge-stage.ts";
 import { expectNoOtherText, expectOneEnd } from "../one-end.ts";
 

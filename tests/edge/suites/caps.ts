@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from "vitest";
-import { postChat } from "../../support/chat.ts";
-import { metric } from "../../support/metrics.ts";
-import type { ServiceProcess } from "../../support/processes.ts";
-import { createTenant, type Tenant } from "../../support/system.ts";
-import { newAddress } from "../../support/visitors.ts";
+import { postChat } from "../../system/chat.ts";
+import { metric } from "../../system/metrics.ts";
+import type { ServiceProcess } from "../../system/processes.ts";
+import { createTenant, type Tenant } from "../../system/system.ts";
+import { newAddress } from "../../system/visitors.ts";
 import type { EdgeStage } from "../edge-stage.ts";
 
 const MODEL = "tokens-10000-every-99";

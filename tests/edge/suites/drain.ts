@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
-import { query } from "../../support/books.ts";
-import { postChat, readChat } from "../../support/chat.ts";
-import { figure } from "../../support/full.ts";
-import type { ServiceProcess } from "../../support/processes.ts";
-import { createTenant, type System, type Tenant } from "../../support/system.ts";
-import { newAddress } from "../../support/visitors.ts";
+import { query } from "../../system/books.ts";
+import { postChat, readChat } from "../../system/chat.ts";
+import { figure } from "../../system/full.ts";
+import type { ServiceProcess } from "../../system/processes.ts";
+import { createTenant, type System, type Tenant } from "../../system/system.ts";
+import { newAddress } from "../../system/visitors.ts";
 import type { EdgeStage } from "../edge-stage.ts";
 
 const ROUNDS = figure(1, 20);

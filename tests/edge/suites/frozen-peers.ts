@@ -1,9 +1,9 @@
-import { readSse } from "@parley/testing";
+import { readSse } from "@parley/test-support";
 import { expect, test } from "vitest";
-import { postChat } from "../../support/chat.ts";
-import type { ServiceProcess } from "../../support/processes.ts";
-import { createTenant, type DatabaseOwner, type System, type Tenant } from "../../support/system.ts";
-import { newAddress } from "../../support/visitors.ts";
+import { postChat } from "../../system/chat.ts";
+import type { ServiceProcess } from "../../system/processes.ts";
+import { createTenant, type DatabaseOwner, type System, type Tenant } from "../../system/system.ts";
+import { newAddress } from "../../system/visitors.ts";
 
 /** What visitors saw of a peer that was stopped amid a stream, and of one that had been stopped before. */
 export type Frozen = {

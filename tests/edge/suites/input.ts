@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
-import { figure } from "../../support/full.ts";
-import { metric } from "../../support/metrics.ts";
-import { pool } from "../../support/pool.ts";
-import { newAddress } from "../../support/visitors.ts";
+import { figure } from "../../system/full.ts";
+import { metric } from "../../system/metrics.ts";
+import { pool } from "../../system/pool.ts";
+import { newAddress } from "../../system/visitors.ts";
 import type { EdgeStage } from "../edge-stage.ts";
 
 const BODIES = figure(2_000, 100_000);

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { readSse } from "@parley/testing";
+import { readSse } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
-import { query, readBalance } from "../../support/books.ts";
-import { postChat } from "../../support/chat.ts";
-import { figure } from "../../support/full.ts";
-import { pool } from "../../support/pool.ts";
-import { createTenant } from "../../support/system.ts";
-import { newAddress } from "../../support/visitors.ts";
+import { query, readBalance } from "../../system/books.ts";
+import { postChat } from "../../system/chat.ts";
+import { figure } from "../../system/full.ts";
+import { pool } from "../../system/pool.ts";
+import { createTenant } from "../../system/system.ts";
+import { newAddress } from "../../system/visitors.ts";
 import type { EdgeStage } from "../edge-stage.ts";
 import { lastMessage } from "../scripted-faults.ts";
 

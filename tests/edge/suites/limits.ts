@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
-import { postChat } from "../../support/chat.ts";
-import { figure } from "../../support/full.ts";
-import { metric } from "../../support/metrics.ts";
-import { newAddress } from "../../support/visitors.ts";
+import { postChat } from "../../system/chat.ts";
+import { figure } from "../../system/full.ts";
+import { metric } from "../../system/metrics.ts";
+import { newAddress } from "../../system/visitors.ts";
 import type { EdgeStage } from "../edge-stage.ts";
 
 const WINDOW_MS = 60_000;

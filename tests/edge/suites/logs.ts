@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
-import { chat, postChat, readChat } from "../../support/chat.ts";
-import { ADMIN_TOKEN, INTERNAL_TOKEN } from "../../support/processes.ts";
-import { createTenant, PROVIDER_KEY } from "../../support/system.ts";
-import { newAddress } from "../../support/visitors.ts";
+import { chat, postChat, readChat } from "../../system/chat.ts";
+import { ADMIN_TOKEN, INTERNAL_TOKEN } from "../../system/processes.ts";
+import { createTenant, PROVIDER_KEY } from "../../system/system.ts";
+import { newAddress } from "../../system/visitors.ts";
 import type { EdgeStage } from "../edge-stage.ts";
 
 /** Run last: it looks through all that the services have said since they started. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { postChat, readChat } from "../../support/chat.ts";
-import { createTenant, type System } from "../../support/system.ts";
-import { newAddress } from "../../support/visitors.ts";
+import { postChat, readChat } from "../../system/chat.ts";
+import { createTenant, type System } from "../../system/system.ts";
+import { newAddress } from "../../system/visitors.ts";
 
 /** Longer than a connection between services may become (30 s, a tenth more or less). */
 const LONG_TOKENS = 400;

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
-import { postChat } from "../../support/chat.ts";
-import { metric } from "../../support/metrics.ts";
-import { dial } from "../../support/raw-http.ts";
+import { postChat } from "../../system/chat.ts";
+import { metric } from "../../system/metrics.ts";
+import { dial } from "../../system/raw-http.ts";
 import type { EdgeStage } from "../edge-stage.ts";
 
 const MIB = 1024 * 1024;

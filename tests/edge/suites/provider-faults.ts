@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from "vitest";
-import { postChat, readChat } from "../../support/chat.ts";
-import { figure } from "../../support/full.ts";
-import { pool } from "../../support/pool.ts";
-import { createTenant, type Tenant } from "../../support/system.ts";
-import { newAddress } from "../../support/visitors.ts";
+import { postChat, readChat } from "../../system/chat.ts";
+import { figure } from "../../system/full.ts";
+import { pool } from "../../system/pool.ts";
+import { createTenant, type Tenant } from "../../system/system.ts";
+import { newAddress } from "../../system/visitors.ts";
 import type { EdgeStage } from "../edge-stage.ts";
 import { expectNoOtherText, expectOneEnd } from "../one-end.ts";
 import { BOUNDARIES, type Damage, EVENT_ENDS, GARBAGE_KINDS, isText, WHOLE_TEXT } from "../scripted-faults.ts";

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { figure } from "../../support/full.ts";
-import { metric, residentBytes } from "../../support/metrics.ts";
-import { chatBytes, dial } from "../../support/raw-http.ts";
-import { createTenant, type System, type Tenant } from "../../support/system.ts";
-import { newAddress } from "../../support/visitors.ts";
+import { figure } from "../../system/full.ts";
+import { metric, residentBytes } from "../../system/metrics.ts";
+import { chatBytes, dial } from "../../system/raw-http.ts";
+import { createTenant, type System, type Tenant } from "../../system/system.ts";
+import { newAddress } from "../../system/visitors.ts";
 import { FLOOD_TOKENS } from "../scripted-faults.ts";
 
 const READERS = figure(20, 500);

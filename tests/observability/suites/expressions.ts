@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { root } from "../../support/processes.ts";
+import { root } from "../../system/processes.ts";
 import { filledIn, panelsOf, readAlerts, readDashboards, withoutThreshold } from "../sources.ts";
 import { type Stage, startVisitors } from "../stage.ts";
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isMet } from "@parley/testing";
+import { isMet } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { isFull } from "../../support/full.ts";
-import type { FiringAlert } from "../../support/prometheus.ts";
+import { isFull } from "../../system/full.ts";
+import type { FiringAlert } from "../../system/prometheus.ts";
 import { type Fault, isNamed, tenFaults } from "../faults.ts";
 import { type Stage, startVisitors } from "../stage.ts";
 

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { query } from "../../support/books.ts";
-import { chat, postChat } from "../../support/chat.ts";
-import { newAddress } from "../../support/visitors.ts";
+import { query } from "../../system/books.ts";
+import { chat, postChat } from "../../system/chat.ts";
+import { newAddress } from "../../system/visitors.ts";
 import type { Stage } from "../stage.ts";
 
 /** Every label that a series of ours may carry; each of its values is a word of ours or a name from the configuration. */

@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { prometheusCommands } from "@parley/testing";
+import { prometheusCommands } from "@parley/test-support";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { root } from "../../support/processes.ts";
+import { root } from "../../system/processes.ts";
 import { ALERTS_FILE, readAlerts } from "../sources.ts";
 
 const CASES_FILES = ["alerts.test.yaml", "objectives.test.yaml"].map((file) => join(root, "deploy/prometheus", file));

@@ -1,4 +1,4 @@
-import { createDatabase } from "@parley/testing";
+import { createDatabase } from "@parley/test-support";
 import { type Database, openDatabase } from "../database.ts";
 import { createLogger } from "../logger.ts";
 import { type MigrateOptions, migrate } from "../migrate.ts";

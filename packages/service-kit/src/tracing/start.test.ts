@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { nodeFlags } from "@parley/testing";
+import { nodeFlags } from "@parley/test-support";
 import { expect, test } from "vitest";
 
 // Says which of the SDK's modules are loaded.

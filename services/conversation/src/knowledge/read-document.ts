@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { ServiceError } from "@parley/service-kit";
-import type { TextFormat } from "../domain/knowledge/document.ts";
-import type { IndexedDocument } from "../domain/knowledge/index-document.ts";
+import type { TextFormat } from "../documents/document.ts";
+import type { IndexedDocument } from "../documents/index-document.ts";
 
 const WORKER = new URL("./worker.ts", import.meta.url);
 const TIMEOUT_MS = 20_000;

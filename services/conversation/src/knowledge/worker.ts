@@ -1,8 +1,8 @@
 import { parentPort } from "node:worker_threads";
-import type { Block } from "../domain/knowledge/block.ts";
-import { toChunks } from "../domain/knowledge/chunking.ts";
-import { documentBlocks } from "../domain/knowledge/document.ts";
-import { indexDocument } from "../domain/knowledge/index-document.ts";
+import type { Block } from "../documents/block.ts";
+import { toChunks } from "../documents/chunking.ts";
+import { documentBlocks } from "../documents/document.ts";
+import { indexDocument } from "../documents/index-document.ts";
 import type { RawDocument } from "./read-document.ts";
 
 // An error that is not caught ends the thread, which is how its reader is told.
@@ -15,8 +15,8 @@ parentPort?.on("message", async (document: RawDocument) => {
 async function pdf(content: Uint8Array): Promise<Block[]> {
   // Only who sends a PDF waits for its reader to load.
   const [{ readPdf }, { pdfBlocks }] = await Promise.all([
-    import("./read-pdf.ts"),
-    import("../domain/knowledge/pdf-blocks.ts"),
+    import("../documents/read-pdf.ts"),
+    import("../documents/pdf-blocks.ts"),
   ]);
   return pdfBlocks(await readPdf(content));
 }

@@ -1,12 +1,12 @@
 import type { Database } from "@parley/service-kit";
-import { toChunks } from "../domain/knowledge/chunking.ts";
-import { documentBlocks } from "../domain/knowledge/document.ts";
-import { indexDocument } from "../domain/knowledge/index-document.ts";
-import type { LanguageName } from "../domain/knowledge/language.ts";
-import { readBotConfig } from "../store/bot-config.ts";
-import type { Bot } from "../store/bots.ts";
-import { putSource, type Source } from "../store/knowledge.ts";
-import type { BotKnowledge } from "../store/knowledge-search.ts";
+import { toChunks } from "../documents/chunking.ts";
+import { documentBlocks } from "../documents/document.ts";
+import { indexDocument } from "../documents/index-document.ts";
+import type { LanguageName } from "../documents/language.ts";
+import { readBotConfig } from "../bots/bot-config.store.ts";
+import type { Bot } from "../bots/bots.store.ts";
+import { putSource, type Source } from "../knowledge/knowledge.store.ts";
+import type { BotKnowledge } from "../knowledge/knowledge-search.store.ts";
 
 /** Gives a bot a Markdown document. */
 export function teach(

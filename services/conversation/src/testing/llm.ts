@@ -10,7 +10,7 @@ import {
 } from "@parley/rpc";
 import { LlmService } from "@parley/rpc/llm";
 import { listen } from "@parley/service-kit/testing";
-import { embedText } from "@parley/testing";
+import { embedText } from "@parley/test-support";
 
 export type TestLlm = {
   target: string;

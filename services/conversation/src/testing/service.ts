@@ -4,7 +4,7 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import { type Channel, createClient, openChannel, type RpcClient } from "@parley/rpc";
 import { ConversationService } from "@parley/rpc/conversation";
 import { createLogger, Lifecycle } from "@parley/service-kit";
-import { freePorts } from "@parley/testing";
+import { freePorts } from "@parley/test-support";
 import { readConfig } from "../config.ts";
 import { start } from "../server.ts";
 

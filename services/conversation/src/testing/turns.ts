@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "@parley/service-kit";
-import { DEFAULT_DISPLAY } from "../domain/bot-display.ts";
-import type { Bot } from "../store/bots.ts";
-import { insertBot } from "../store/bots.ts";
-import { type Closing, closeTurn } from "../store/close-turn.ts";
-import { type NewTurn, openTurn } from "../store/open-turn.ts";
+import { DEFAULT_DISPLAY } from "../bots/bot-display.ts";
+import type { Bot } from "../bots/bots.store.ts";
+import { insertBot } from "../bots/bots.store.ts";
+import { type Closing, closeTurn } from "../turns/close-turn.store.ts";
+import { type NewTurn, openTurn } from "../turns/open-turn.store.ts";
 
 let bots = 0;
 

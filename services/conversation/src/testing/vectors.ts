@@ -1,5 +1,5 @@
 import { createLogger, type Database, migrate, openDatabase } from "@parley/service-kit";
-import { startPgvectorServer } from "@parley/testing";
+import { startPgvectorServer } from "@parley/test-support";
 import { migrations } from "../../migrations/index.ts";
 import { ROLE, ROLE_PASSWORD } from "./database.ts";
 

@@ -4,7 +4,7 @@ import { createLogger } from "@parley/service-kit";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTokenVerifier, type TokenVerifier } from "./access-token.ts";
-import { createJwks, type Jwks } from "./jwks.ts";
+import { createJwks, type Jwks } from "./jwks.client.ts";
 
 const issuer = "https://sso.test/";
 const audience = "https://parley.test/api";

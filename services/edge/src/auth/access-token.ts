@@ -1,7 +1,7 @@
 import { isWorkspaceId, ServiceError } from "@parley/service-kit";
 import { errors, jwtVerify } from "jose";
-import { HttpError } from "../domain/http-error.ts";
-import type { Jwks } from "./jwks.ts";
+import { HttpError } from "../http/http-error.ts";
+import type { Jwks } from "./jwks.client.ts";
 
 export type AccessTokenOptions = { issuer: string; audience: string; workspaceClaim: string };
 

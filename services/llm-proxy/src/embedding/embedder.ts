@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Logger, openSpan } from "@parley/service-kit";
-import type { BreakerVerdict } from "../domain/breaker.ts";
-import { ProviderFailure } from "../domain/failure.ts";
-import { retryDelayMs } from "../domain/retry.ts";
+import type { BreakerVerdict } from "../providers/breaker.ts";
+import { ProviderFailure } from "../providers/failure.ts";
+import { retryDelayMs } from "../providers/retry.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Catalog } from "../providers/catalog.ts";
 import type { Embedded } from "../providers/provider.ts";
-import { Watchdog } from "../reply/watchdog.ts";
+import { Watchdog } from "../providers/watchdog.ts";
 
 export type EmbedderDeps = {
   catalog: Pick<Catalog, "embedder">;

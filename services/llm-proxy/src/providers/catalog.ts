@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { Breaker } from "../domain/breaker.ts";
-import { Concurrency } from "../domain/concurrency.ts";
-import { parseModelName, ROUTE_PREFIX } from "../domain/model-name.ts";
+import { Breaker } from "./breaker.ts";
+import { Concurrency } from "./concurrency.ts";
+import { parseModelName, ROUTE_PREFIX } from "../settings/model-name.ts";
 import type { ProviderSettings, Settings } from "../settings/settings.ts";
 import { builtinProvider } from "./builtin/builtin.ts";
-import { openAiProvider } from "./openai/openai.ts";
+import { openAiProvider } from "./openai/openai.client.ts";
 import type { Provider } from "./provider.ts";
 
 /** A configured provider with what guards it. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { readConfig } from "../config.ts";
-import { loadSettings } from "./load.ts";
+import { loadSettings } from "./settings.worker.ts";
 
 const required = { DATABASE_URL: "postgres://parley_llm@127.0.0.1/parley", INTERNAL_TOKEN: "i", ADMIN_TOKEN: "a" };
 

@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import { parse } from "yaml";
 import schema from "../../llm-config.schema.json" with { type: "json" };
-import { parseModelName, ROUTE_PREFIX } from "../domain/model-name.ts";
+import { parseModelName, ROUTE_PREFIX } from "./model-name.ts";
 import { SettingsError } from "./error.ts";
 import { PRESETS, type Preset, type PresetName } from "./presets.ts";
 import {

@@ -1,8 +1,8 @@
-import type { BreakerPolicy } from "../domain/breaker.ts";
-import type { ConcurrencyPolicy } from "../domain/concurrency.ts";
-import type { Price } from "../domain/cost.ts";
-import type { RetryPolicy } from "../domain/retry.ts";
-import type { ToolLimits } from "../domain/tool-call.ts";
+import type { BreakerPolicy } from "../providers/breaker.ts";
+import type { ConcurrencyPolicy } from "../providers/concurrency.ts";
+import type { Price } from "./cost.ts";
+import type { RetryPolicy } from "../providers/retry.ts";
+import type { ToolLimits } from "../tools/tool-call.ts";
 
 export type Timeouts = {
   connectMs: number;

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { Tokenizer, type TokenizerOptions } from "./tokenizer.ts";
+import { Tokenizer, type TokenizerOptions } from "./tokenizer.client.ts";
 
 const closers: (() => Promise<void> | void)[] = [];
 afterEach(async () => {

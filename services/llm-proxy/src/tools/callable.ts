@@ -1,4 +1,4 @@
-import type { ToolFunction } from "../domain/tool-call.ts";
+import type { ToolFunction } from "./tool-call.ts";
 
 export type CallOptions = {
   /** Aborted when nobody waits for the answer any more. */

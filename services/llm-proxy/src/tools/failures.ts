@@ -1,5 +1,5 @@
 import { EgressError } from "@parley/service-kit";
-import { ToolFailure, type ToolStatus } from "../domain/tool-call.ts";
+import { ToolFailure, type ToolStatus } from "./tool-call.ts";
 
 const STATUS: Record<EgressError["code"], ToolStatus> = {
   timeout: "timeout",

@@ -8,9 +8,9 @@ import {
   startFakeProvider,
   startToolServer,
   type ToolServer,
-} from "@parley/testing";
+} from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { eventually, startTestProxy, statusOf, type TestProxy } from "../test-proxy.ts";
+import { eventually, startTestProxy, statusOf, type TestProxy } from "../testing/llm-proxy.ts";
 
 const SECRET = "sk-of-the-tool";
 

@@ -7,9 +7,9 @@ import {
   startFakeProvider,
   startMcpServer,
   startToolServer,
-} from "@parley/testing";
+} from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { eventually, startTestProxy, statusOf, type TestProxy } from "../test-proxy.ts";
+import { eventually, startTestProxy, statusOf, type TestProxy } from "../testing/llm-proxy.ts";
 
 const SECRET = "sk-of-the-server";
 const text = (words: string) => ({ content: [{ type: "text" as const, text: words }] });

@@ -5,7 +5,7 @@ import {
   type ToolLimits,
   type ToolRequest,
   type ToolUse,
-} from "../domain/tool-call.ts";
+} from "./tool-call.ts";
 import type { CallableTool } from "./callable.ts";
 import { failureOf, toToolFailure } from "./failures.ts";
 

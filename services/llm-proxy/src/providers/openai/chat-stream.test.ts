@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ProviderFailure } from "../../domain/failure.ts";
-import { WellFormedText } from "../../domain/well-formed.ts";
+import { ProviderFailure } from "../failure.ts";
+import { WellFormedText } from "../well-formed.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 
 const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}.sse`, import.meta.url));

@@ -1,4 +1,4 @@
-import { codeOf, failureOfStatus, ProviderFailure } from "../../domain/failure.ts";
+import { codeOf, failureOfStatus, ProviderFailure } from "../failure.ts";
 import type { Usage } from "../provider.ts";
 import { damagedKey, isDamaged } from "./damaged.ts";
 import { EventStream } from "./event-stream.ts";

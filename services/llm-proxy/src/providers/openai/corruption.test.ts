@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ProviderFailure } from "../../domain/failure.ts";
-import { WellFormedText } from "../../domain/well-formed.ts";
+import { ProviderFailure } from "../failure.ts";
+import { WellFormedText } from "../well-formed.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 
 const isFull = process.env.PARLEY_TEST_FULL === "1";

@@ -1,5 +1,5 @@
 import type { OpenAI } from "openai";
-import { ProviderFailure } from "../../domain/failure.ts";
+import { ProviderFailure } from "../failure.ts";
 import type { EmbedCall, Embedded } from "../provider.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { readAtMost } from "./exchange.ts";

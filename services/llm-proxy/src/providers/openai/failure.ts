@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { failureOfStatus, ProviderFailure } from "../../domain/failure.ts";
-import { retryAfterMs } from "../../domain/retry.ts";
+import { failureOfStatus, ProviderFailure } from "../failure.ts";
+import { retryAfterMs } from "../retry.ts";
 
 /** What undici or Node threw instead of an answer; the reason of a signal may be a failure of ours. */
 export function unreached(error: unknown): ProviderFailure {

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import { ProviderFailure } from "../../domain/failure.ts";
+import { ProviderFailure } from "../failure.ts";
 import { exchange, readAtMost } from "./exchange.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 

@@ -1,6 +1,6 @@
 import type { OpenAI } from "openai";
-import { renderPrompt } from "../../domain/render-prompt.ts";
-import type { ToolRound } from "../../domain/tool-call.ts";
+import { renderPrompt } from "../render-prompt.ts";
+import type { ToolRound } from "../../tools/tool-call.ts";
 import type { ProviderCall } from "../provider.ts";
 
 type Message = OpenAI.ChatCompletionMessageParam;

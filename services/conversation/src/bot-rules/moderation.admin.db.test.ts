@@ -1,0 +1,55 @@
+import { Code } from "@connectrpc/connect";
+import { ModerationAdminService } from "@parley/rpc/conversation";
+import { describe, expect, test } from "vitest";
+import type { Bot } from "../bots/bots.store.ts";
+import { adminFailure, useTestSystem } from "../testing/system.ts";
+import { createBot } from "../testing/turns.ts";
+
+const system = useTestSystem();
+const nameOf = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
+
+describe("moderation patterns", () => {
+  test("are kept in their order, checked when they are saved, and removed by their bot alone", async () => {
+    const moderation = system.ops(ModerationAdminService);
+    const [bot, other] = [await createBot(system.database), await createBot(system.database)];
+    const { pattern } = await moderation.addPattern({ ...nameOf(bot), pattern: "one" });
+    await moderation.addPattern({ ...nameOf(bot), pattern: "two", reason: "r", fallback: "f" });
+    expect(pattern).toMatchObject({ pattern: "one", reason: "blocked_pattern", fallback: "" });
+    const list = async () => (await moderation.listPatterns(nameOf(bot))).patterns.map((each) => each.pattern);
+    expect(await list()).toEqual(["one", "two"]);
+    for (const bad of ["", "(?=a)", "(a)\\1", "x".repeat(1_001), "a\0", "[", ".{0,1000}"])
+      expect(await adminFailure(moderation.addPattern({ ...nameOf(bot), pattern: bad })), bad).toMatchObject({
+        code: Code.InvalidArgument,
+      });
+    const id = pattern?.id ?? 0n;
+    expect(await adminFailure(moderation.removePattern({ ...nameOf(other), id }))).toMatchObject({
+      stable: "pattern_not_found",
+    });
+    await moderation.removePattern({ ...nameOf(bot), id });
+    expect(await list()).toEqual(["two"]);
+  });
+
+  test("for replies are taken when their matches have an end, and refused when they have none", async () => {
+    const moderation = system.ops(ModerationAdminService);
+    const bot = await createBot(system.database);
+    const add = (pattern: string, appliesTo: string) => moderation.addPattern({ ...nameOf(bot), pattern, appliesTo });
+    for (const appliesTo of ["reply", "both"]) {
+      expect((await add("sec(ret){1,3}", appliesTo)).pattern).toMatchObject({ appliesTo });
+      expect(await adminFailure(add("secret.*", appliesTo))).toMatchObject({
+        code: Code.InvalidArgument,
+        message: expect.stringContaining("needs an end"),
+      });
+    }
+    expect((await add("secret.*", "")).pattern).toMatchObject({ appliesTo: "message" });
+    expect(await adminFailure(add("secret", "question"))).toMatchObject({ code: Code.InvalidArgument });
+  });
+
+  test("are at most 100 a bot", async () => {
+    const moderation = system.ops(ModerationAdminService);
+    const bot = await createBot(system.database);
+    for (let number = 0; number < 100; number++) await moderation.addPattern({ ...nameOf(bot), pattern: `p${number}` });
+    expect(await adminFailure(moderation.addPattern({ ...nameOf(bot), pattern: "one more" }))).toMatchObject({
+      code: Code.ResourceExhausted,
+    });
+  });
+});

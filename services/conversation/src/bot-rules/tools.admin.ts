@@ -1,0 +1,56 @@
+import { fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import { requireHttpTool, requireMcpServer, requireNames } from "@parley/bot-rules/tools";
+import type { ToolAdminService } from "@parley/rpc/conversation";
+import { type Tool, ToolSchema } from "@parley/rpc/llm";
+import { type Database, invalid, notFound, ServiceError } from "@parley/service-kit";
+import { requireBotId } from "../bots/require-bot.service.ts";
+import { deleteTool, listTools, putTool, type ToolDefinition } from "./tools.store.ts";
+
+const MAX_TOOLS = 20;
+
+/** The admin service of what bots may call. */
+export function toolAdmin(database: Database): ServiceImpl<typeof ToolAdminService> {
+  return {
+    async putTool(request) {
+      const tool = requireTool(request.tool);
+      const botId = await requireBotId(database, request);
+      const definition = toJson(ToolSchema, tool) as ToolDefinition;
+      const { workspaceId } = request;
+      if (!(await putTool(database, { workspaceId, botId }, { name: tool.name, definition }, MAX_TOOLS)))
+        throw new ServiceError("resource_exhausted", "too_many_tools", `a bot has at most ${MAX_TOOLS} tools`);
+      return { tool };
+    },
+    async listTools(request) {
+      const botId = await requireBotId(database, request);
+      const definitions = await listTools(database, { workspaceId: request.workspaceId, botId });
+      return { tools: definitions.map((each) => fromJson(ToolSchema, each as JsonValue)) };
+    },
+    async removeTool(request) {
+      const botId = await requireBotId(database, request);
+      const { workspaceId, name } = request;
+      if (name.includes("\0") || !(await deleteTool(database, { workspaceId, botId }, name)))
+        throw notFound("tool_not_found", "the bot has no such tool");
+      return {};
+    },
+  };
+}
+
+function requireTool(tool: Tool | undefined): Tool {
+  if (tool === undefined) throw invalid("tool is missing");
+  try {
+    requireNames(tool);
+    switch (tool.kind.case) {
+      case "http":
+        requireHttpTool(tool.kind.value);
+        return tool;
+      case "mcp":
+        requireMcpServer(tool.kind.value);
+        return tool;
+      default:
+        throw new Error("tool must be http or mcp");
+    }
+  } catch (cause) {
+    throw invalid(cause instanceof Error ? cause.message : "the tool is not valid");
+  }
+}

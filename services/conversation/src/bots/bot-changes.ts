@@ -1,0 +1,121 @@
+import type { BotChanges } from "@parley/rpc/conversation";
+import { invalid } from "@parley/service-kit";
+import type { Display } from "./bot-display.ts";
+import { isLongerThan } from "../text.ts";
+
+/** The fields of a bot to set; unset ones keep their value. */
+export type BotPatch = {
+  model?: string;
+  systemPrompt?: string;
+  fallback?: string;
+  display: Partial<Display>;
+};
+
+type Check = (value: string) => boolean;
+
+const MODEL = /^[a-z0-9][a-z0-9_-]*:\S+$/;
+const COLOR = /^#[0-9a-fA-F]{6}$/;
+const CSS_VARIABLE = /^--[A-Za-z0-9_-]{1,100}$/;
+/** What could end a declaration or a style element; no font or value needs any of it. */
+const CSS_UNSAFE = /[;{}<>\\]|\/\*|url\(/i;
+
+const atMost =
+  (limit: number): Check =>
+  (value) =>
+    !isLongerThan(value, limit);
+const between1And =
+  (limit: number): Check =>
+  (value) =>
+    value.trim() !== "" && !isLongerThan(value, limit);
+const oneOf =
+  (...values: string[]): Check =>
+  (value) =>
+    values.includes(value);
+const safeCss =
+  (limit: number): Check =>
+  (value) =>
+    between1And(limit)(value) && !CSS_UNSAFE.test(value);
+
+/** Checks changes and turns them into a patch. Throws invalid_argument with a sentence about the first field that is wrong. */
+export function toBotPatch(changes: BotChanges | undefined): BotPatch {
+  if (changes === undefined) return { display: {} };
+  const { borderRadius, quickReplies, customCssVars } = changes;
+  if (borderRadius !== undefined && (borderRadius < 0 || borderRadius > 64))
+    throw invalid("border_radius must be from 0 to 64");
+  return {
+    ...defined({
+      model: text("model", changes.model, isModel, "look like <provider>:<model_name>, or be empty for the default"),
+      systemPrompt: text("system_prompt", changes.systemPrompt, atMost(16_000), "have at most 16,000 characters"),
+      fallback: text("fallback", changes.fallback, between1And(2_000), "have 1 to 2,000 characters"),
+    }),
+    display: defined({
+      name: text("name", changes.name, between1And(200), "have 1 to 200 characters"),
+      welcomeMessage: text("welcome_message", changes.welcomeMessage, atMost(2_000), "have at most 2,000 characters"),
+      logoUrl: text(
+        "logo_url",
+        changes.logoUrl,
+        isWebUrl,
+        "be an http or https URL of at most 2,000 characters, or empty",
+      ),
+      primaryColor: text("primary_color", changes.primaryColor, (value) => COLOR.test(value), "look like #RRGGBB"),
+      position: text(
+        "position",
+        changes.position,
+        oneOf("bottom-right", "bottom-left"),
+        "be bottom-right or bottom-left",
+      ),
+      themeMode: text("theme_mode", changes.themeMode, oneOf("light", "dark", "system"), "be light, dark or system"),
+      fontFamily: text(
+        "font_family",
+        changes.fontFamily,
+        safeCss(200),
+        "be a CSS font family of at most 200 characters",
+      ),
+      borderRadius,
+      quickReplies: quickReplies && toQuickReplies(quickReplies.values),
+      customCssVars: customCssVars && toCssVars(customCssVars.values),
+    }),
+  };
+}
+
+function text(name: string, value: string | undefined, isValid: Check, rule: string): string | undefined {
+  if (value === undefined || (isValid(value) && !value.includes("\0"))) return value;
+  throw invalid(`${name} must ${rule}`);
+}
+
+function toQuickReplies(values: readonly string[]): string[] {
+  const isValid = between1And(200);
+  if (values.length > 10 || values.some((value) => !isValid(value) || value.includes("\0")))
+    throw invalid("quick_replies must be at most 10, each of 1 to 200 characters");
+  return [...values];
+}
+
+function toCssVars(values: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(values);
+  const isValid = safeCss(200);
+  if (entries.length > 50) throw invalid("custom_css_vars must be at most 50");
+  for (const [name, value] of entries) {
+    if (!CSS_VARIABLE.test(name))
+      throw invalid("custom_css_vars must have names that begin with -- and hold A-Z a-z 0-9 _ -");
+    if (!isValid(value) || value.includes("\0"))
+      throw invalid(
+        `custom_css_vars: the value of ${name} must be plain CSS of 1 to 200 characters, without ; { } < > or url()`,
+      );
+  }
+  return Object.fromEntries(entries);
+}
+
+function isModel(value: string): boolean {
+  return value === "" || (value.length <= 200 && MODEL.test(value));
+}
+
+function isWebUrl(value: string): boolean {
+  if (value === "") return true;
+  return value.length <= 2_000 && URL.canParse(value) && ["http:", "https:"].includes(new URL(value).protocol);
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function defined<T extends object>(fields: T): Defined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+}

@@ -1,0 +1,51 @@
+import type { Database } from "@parley/service-kit";
+import type { NewPattern } from "../bot-rules/moderation.store.ts";
+import type { ToolDefinition } from "../bot-rules/tools.store.ts";
+
+/** What a turn needs to know of its bot. */
+export type StoredBotConfig = {
+  model: string;
+  systemPrompt: string;
+  fallback: string;
+  /** How much it knows, in which languages, and whether any of it can be found by meaning. */
+  knowledge: { chunks: number; languages: string[]; isEmbedded: boolean };
+  /** In the order they are tried. */
+  patterns: NewPattern[];
+  /** By name. */
+  tools: ToolDefinition[];
+};
+
+const READ_BOT_CONFIG = `
+  SELECT b.model, b.system_prompt AS "systemPrompt", b.fallback,
+         (
+           SELECT json_build_object('chunks', coalesce(sum(s.chunks), 0), 'languages', coalesce(json_agg(DISTINCT s.language), '[]'),
+                                    'isEmbedded', coalesce(bool_or(s.embedded > 0), false))
+           FROM conversation.knowledge_sources s WHERE s.workspace_id = b.workspace_id AND s.bot_id = b.bot_id
+         ) AS knowledge,
+         coalesce((
+           SELECT json_agg(json_build_object(
+                   'pattern', p.pattern, 'reason', p.reason, 'fallback', p.fallback, 'appliesTo', p.applies_to) ORDER BY p.pattern_id)
+           FROM conversation.moderation_patterns p
+           WHERE p.workspace_id = b.workspace_id AND p.bot_id = b.bot_id
+         ), '[]') AS patterns,
+         coalesce((
+           SELECT json_agg(t.definition ORDER BY t.name)
+           FROM conversation.tools t
+           WHERE t.workspace_id = b.workspace_id AND t.bot_id = b.bot_id
+         ), '[]') AS tools
+  FROM conversation.bots b
+  WHERE b.workspace_id = $1 AND b.bot_id = $2`;
+
+/** Undefined when the workspace has no such bot. */
+export async function readBotConfig(
+  database: Database,
+  workspaceId: string,
+  botId: string,
+): Promise<StoredBotConfig | undefined> {
+  const { rows } = await database.query<StoredBotConfig>({
+    name: "read_bot_config",
+    text: READ_BOT_CONFIG,
+    values: [workspaceId, botId],
+  });
+  return rows[0];
+}

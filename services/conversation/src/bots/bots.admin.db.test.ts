@@ -1,0 +1,120 @@
+import { setTimeout } from "node:timers/promises";
+import { Code } from "@connectrpc/connect";
+import { BotAdminService } from "@parley/rpc/conversation";
+import { freePorts } from "@parley/test-support";
+import { describe, expect, test } from "vitest";
+import { createTestDatabase } from "../testing/database.ts";
+import { startTestQuota } from "../testing/quota.ts";
+import { startTestService } from "../testing/service.ts";
+import { adminFailure, useTestSystem } from "../testing/system.ts";
+import { createBot } from "../testing/turns.ts";
+
+const system = useTestSystem();
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+describe("bots", () => {
+  test("are created in workspaces that exist, with defaults, once a slug", async () => {
+    const bots = system.ops(BotAdminService);
+    system.quota.workspaces.add("acme");
+    const { bot } = await bots.createBot({ workspaceId: "acme", slug: "help", changes: { name: "Ada" } });
+    expect(bot).toMatchObject({
+      workspaceId: "acme",
+      slug: "help",
+      model: "",
+      display: {
+        name: "Ada",
+        position: "bottom-right",
+        themeMode: "system",
+        primaryColor: "#2563EB",
+        borderRadius: 12,
+      },
+      createdAt: expect.stringMatching(RFC_3339),
+    });
+    expect(bot?.fallback).not.toBe("");
+    expect(await adminFailure(bots.createBot({ workspaceId: "acme", slug: "help" }))).toMatchObject({
+      code: Code.AlreadyExists,
+      stable: "slug_taken",
+    });
+    expect(await adminFailure(bots.createBot({ workspaceId: "nobody", slug: "help" }))).toMatchObject({
+      code: Code.NotFound,
+      stable: "workspace_not_found",
+    });
+    for (const slug of ["", "Help", "a b", "x".repeat(65), "ü"])
+      expect(await adminFailure(bots.createBot({ workspaceId: "acme", slug }))).toMatchObject({
+        code: Code.InvalidArgument,
+      });
+    expect(
+      await adminFailure(bots.createBot({ workspaceId: "acme", slug: "b", changes: { themeMode: "neon" } })),
+    ).toMatchObject({ code: Code.InvalidArgument, message: expect.stringContaining("theme_mode") });
+  });
+
+  test("are not created while the quota service is away, since nobody knows the workspace", async () => {
+    system.quota.away = true;
+    const refused = await adminFailure(system.ops(BotAdminService).createBot({ workspaceId: "acme", slug: "late" }));
+    system.quota.away = false;
+    expect(refused).toMatchObject({ code: Code.Unavailable });
+  });
+
+  test("change in what is set and nothing else, also when two change at once", async () => {
+    const bots = system.ops(BotAdminService);
+    const { workspaceId, slug } = await createBot(system.database);
+    await Promise.all([
+      bots.updateBot({ workspaceId, slug, changes: { name: "Ada", quickReplies: { values: ["a", "b"] } } }),
+      bots.updateBot({
+        workspaceId,
+        slug,
+        changes: { primaryColor: "#ABCDEF", model: "openai:x", customCssVars: { values: { "--a": "1px" } } },
+      }),
+    ]);
+    const { bot } = await bots.getBot({ workspaceId, slug });
+    expect(bot).toMatchObject({
+      model: "openai:x",
+      systemPrompt: "Answer briefly.",
+      display: {
+        name: "Ada",
+        primaryColor: "#ABCDEF",
+        quickReplies: ["a", "b"],
+        customCssVars: { "--a": "1px" },
+        borderRadius: 12,
+      },
+    });
+    const cleared = await bots.updateBot({
+      workspaceId,
+      slug,
+      changes: { quickReplies: {}, customCssVars: {}, model: "" },
+    });
+    expect(cleared.bot).toMatchObject({ model: "", display: { quickReplies: [], customCssVars: {} } });
+  });
+
+  test("are listed by slug, and missing ones are not found, in any other workspace too", async () => {
+    const bots = system.ops(BotAdminService);
+    const first = await createBot(system.database, { slug: "zoe" });
+    const { workspaceId } = first;
+    await createBot(system.database, { workspaceId, slug: "abe" });
+    expect((await bots.listBots({ workspaceId })).bots.map((bot) => bot.slug)).toEqual(["abe", "zoe"]);
+    const stranger = await createBot(system.database, { slug: "eve" });
+    expect((await bots.listBots({ workspaceId: "\0" })).bots).toEqual([]);
+    const missing = await adminFailure(bots.getBot({ workspaceId, slug: "none" }));
+    expect(missing).toMatchObject({ code: Code.NotFound, stable: "bot_not_found" });
+    expect(await adminFailure(bots.getBot({ workspaceId, slug: stranger.slug }))).toEqual(missing);
+    expect(await adminFailure(bots.updateBot({ workspaceId, slug: stranger.slug, changes: {} }))).toEqual(missing);
+    expect(await adminFailure(bots.getBot({ workspaceId: "\0", slug: "\0" }))).toEqual(missing);
+  });
+
+  test("can be made while the quota service is still starting", async () => {
+    const { url, drop } = await createTestDatabase();
+    const [port = 0] = await freePorts(1);
+    const service = await startTestService(url, `127.0.0.1:${port}`);
+    const made = service.admin(BotAdminService).createBot({ workspaceId: "acme", slug: "help", changes: {} });
+    await setTimeout(500);
+    const quota = await startTestQuota(port);
+    quota.workspaces.add("acme");
+    try {
+      expect((await made).bot).toMatchObject({ workspaceId: "acme", slug: "help" });
+    } finally {
+      await service.stop();
+      quota.close();
+      await drop();
+    }
+  });
+});

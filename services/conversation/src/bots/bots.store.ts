@@ -1,0 +1,78 @@
+import { type Database, sqlState } from "@parley/service-kit";
+import type { BotPatch } from "./bot-changes.ts";
+import type { Display } from "./bot-display.ts";
+
+export type Bot = {
+  id: string;
+  workspaceId: string;
+  slug: string;
+  model: string;
+  systemPrompt: string;
+  fallback: string;
+  display: Display;
+  createdAt: Date;
+};
+
+const BOT = `bot_id AS id, workspace_id AS "workspaceId", slug, model, system_prompt AS "systemPrompt", fallback, display,
+             created_at AS "createdAt"`;
+
+/** The id of a workspace's bot; undefined when it has none of this slug. */
+export async function findBotId(database: Database, workspaceId: string, slug: string): Promise<string | undefined> {
+  const { rows } = await database.query<{ id: string }>({
+    name: "find_bot_id",
+    text: "SELECT bot_id AS id FROM conversation.bots WHERE workspace_id = $1 AND slug = $2",
+    values: [workspaceId, slug],
+  });
+  return rows[0]?.id;
+}
+
+export async function findBot(database: Database, workspaceId: string, slug: string): Promise<Bot | undefined> {
+  const { rows } = await database.query<Bot>(
+    `SELECT ${BOT} FROM conversation.bots WHERE workspace_id = $1 AND slug = $2`,
+    [workspaceId, slug],
+  );
+  return rows[0];
+}
+
+/** A workspace's bots, by slug. */
+export async function listBots(database: Database, workspaceId: string): Promise<Bot[]> {
+  const { rows } = await database.query<Bot>(
+    `SELECT ${BOT} FROM conversation.bots WHERE workspace_id = $1 ORDER BY slug`,
+    [workspaceId],
+  );
+  return rows;
+}
+
+const UNIQUE_VIOLATION = "23505";
+
+/** Stores a bot; undefined when the workspace has one of this slug. */
+export async function insertBot(database: Database, bot: Omit<Bot, "createdAt">): Promise<Bot | undefined> {
+  try {
+    const { rows } = await database.query<Bot>(
+      `INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, display)
+       VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING ${BOT}`,
+      [bot.workspaceId, bot.id, bot.slug, bot.model, bot.systemPrompt, bot.fallback, bot.display],
+    );
+    return rows[0];
+  } catch (error) {
+    if (sqlState(error) === UNIQUE_VIOLATION) return undefined;
+    throw error;
+  }
+}
+
+/** Changes what the patch names and nothing else; undefined when the workspace has no such bot. */
+export async function updateBot(
+  database: Database,
+  workspaceId: string,
+  slug: string,
+  patch: BotPatch,
+): Promise<Bot | undefined> {
+  const { rows } = await database.query<Bot>(
+    `UPDATE conversation.bots
+     SET model = coalesce($3, model), system_prompt = coalesce($4, system_prompt), fallback = coalesce($5, fallback),
+         display = display || $6::jsonb
+     WHERE workspace_id = $1 AND slug = $2 RETURNING ${BOT}`,
+    [workspaceId, slug, patch.model, patch.systemPrompt, patch.fallback, patch.display],
+  );
+  return rows[0];
+}

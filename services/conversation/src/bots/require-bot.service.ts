@@ -1,0 +1,18 @@
+import { type Database, isWorkspaceId, notFound } from "@parley/service-kit";
+import { isSlug } from "./slug.ts";
+import { findBotId } from "./bots.store.ts";
+
+/** The id of a workspace's bot; throws bot_not_found when it has none of this slug. */
+export async function requireBotId(
+  database: Database,
+  { workspaceId, botSlug }: { workspaceId: string; botSlug: string },
+): Promise<string> {
+  const couldExist = isWorkspaceId(workspaceId) && isSlug(botSlug);
+  const botId = couldExist ? await findBotId(database, workspaceId, botSlug) : undefined;
+  if (botId === undefined) throw botNotFound();
+  return botId;
+}
+
+export function botNotFound() {
+  return notFound("bot_not_found", "no such bot");
+}

@@ -1,0 +1,65 @@
+import {
+  EgressError,
+  type EgressPolicy,
+  guardedFetch,
+  invalid,
+  type ResponseHead,
+  ServiceError,
+} from "@parley/service-kit";
+import type { Format } from "./document.ts";
+import { charsetOf, formatOf } from "./media-type.ts";
+
+const TIMEOUT_MS = 20_000;
+const MAX_REDIRECTS = 5;
+
+export type FetchedDocument = { format: Format; content: Uint8Array<ArrayBuffer> };
+
+/**
+ * Fetches a document from a URL: from permitted addresses only, within 20 s, five redirects and a size; text comes back in UTF-8. Throws
+ * invalid_argument with a code of its own for each way this fails.
+ */
+export async function fetchDocument(url: string, allow: EgressPolicy, maxBytes: number): Promise<FetchedDocument> {
+  let format: Format | undefined;
+  try {
+    const { headers, body } = await guardedFetch(url, {
+      allow,
+      timeoutMs: TIMEOUT_MS,
+      maxBytes,
+      maxRedirects: MAX_REDIRECTS,
+      headers: { accept: "text/html, text/markdown, text/plain, application/pdf", "user-agent": "Parley" },
+      onHead: (head) => {
+        format = requireDocument(head);
+      },
+    });
+    if (format === undefined) throw new Error("a fetch that succeeds has shown its head");
+    if (format === "pdf") return { format, content: body };
+    return { format, content: toUtf8(body, charsetOf(headers.get("content-type") ?? "", format, body)) };
+  } catch (error) {
+    if (error instanceof EgressError) throw invalid(`the URL cannot be fetched: ${error.message}`, error.code);
+    throw error;
+  }
+}
+
+function requireDocument({ status, headers, url }: ResponseHead): Format {
+  if (status !== 200) throw invalid(`the URL cannot be fetched: it answers with status ${status}`, "url_status");
+  const type = headers.get("content-type") ?? "";
+  const format = formatOf(type, new URL(url).pathname);
+  if (format === undefined) {
+    const shown = type.split(";")[0]?.slice(0, 80) || "nothing that names its type";
+    throw invalid(`the URL answers with ${shown}; text, Markdown, HTML and PDF are understood`, "unsupported_document");
+  }
+  return format;
+}
+
+function toUtf8(content: Uint8Array, charset: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(decoderOf(charset).decode(content));
+}
+
+function decoderOf(charset: string) {
+  try {
+    return new TextDecoder(charset);
+  } catch (cause) {
+    const message = `the URL answers in an unknown charset, ${charset.slice(0, 40)}`;
+    throw new ServiceError("invalid_argument", "unsupported_document", message, { cause });
+  }
+}

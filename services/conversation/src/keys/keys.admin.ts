@@ -1,0 +1,38 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { ApiKeySchema, KeyAdminService } from "@parley/rpc/conversation";
+import { type Database, isWorkspaceId, notFound } from "@parley/service-kit";
+import { normaliseAllowedDomains } from "./allowed-domain.ts";
+import { isPublicKey } from "./public-key.ts";
+import { botNotFound, requireBotId } from "../bots/require-bot.service.ts";
+import { type ApiKey, insertKey, listKeys, revokeKey } from "./keys.store.ts";
+
+/** The admin service of public keys; `newKey` makes them. */
+export function keyAdmin(
+  database: Database,
+  keyPrefix: string,
+  newKey: () => string,
+): ServiceImpl<typeof KeyAdminService> {
+  return {
+    async createKey(request) {
+      const allowedDomains = normaliseAllowedDomains(request.domains);
+      await requireBotId(database, request);
+      const { workspaceId, botSlug } = request;
+      const key = await insertKey(database, { publicKey: newKey(), workspaceId, botSlug, allowedDomains });
+      if (key === undefined) throw botNotFound();
+      return { key: toMessage(key) };
+    },
+    async listKeys({ workspaceId }) {
+      return { keys: isWorkspaceId(workspaceId) ? (await listKeys(database, workspaceId)).map(toMessage) : [] };
+    },
+    async revokeKey({ publicKey }) {
+      const key = isPublicKey(keyPrefix, publicKey) ? await revokeKey(database, publicKey) : undefined;
+      if (key === undefined) throw notFound("key_not_found", "no such key");
+      return { key: toMessage(key) };
+    },
+  };
+}
+
+function toMessage(key: ApiKey): MessageInitShape<typeof ApiKeySchema> {
+  return { ...key, createdAt: key.createdAt.toISOString(), revokedAt: key.revokedAt?.toISOString() ?? "" };
+}

@@ -1,0 +1,69 @@
+import type { Database } from "@parley/service-kit";
+import type { Display } from "../bots/bot-display.ts";
+
+export type ResolvedKey = { workspaceId: string; botId: string; allowedDomains: string[]; display: Display };
+
+const RESOLVE_KEY = `
+  SELECT k.workspace_id AS "workspaceId", k.bot_id AS "botId", k.allowed_domains AS "allowedDomains", b.display
+  FROM conversation.api_keys k
+  JOIN conversation.bots b ON b.workspace_id = k.workspace_id AND b.bot_id = k.bot_id
+  WHERE k.public_key = $1 AND k.revoked_at IS NULL`;
+
+/** What a key opens; undefined when it is unknown or revoked. */
+export async function resolveKey(database: Database, publicKey: string): Promise<ResolvedKey | undefined> {
+  const { rows } = await database.query<ResolvedKey>({ name: "resolve_key", text: RESOLVE_KEY, values: [publicKey] });
+  return rows[0];
+}
+
+export type ApiKey = {
+  publicKey: string;
+  workspaceId: string;
+  botSlug: string;
+  allowedDomains: string[];
+  createdAt: Date;
+  revokedAt: Date | null;
+};
+
+const API_KEY = `
+  SELECT k.public_key AS "publicKey", k.workspace_id AS "workspaceId", b.slug AS "botSlug",
+         k.allowed_domains AS "allowedDomains", k.created_at AS "createdAt", k.revoked_at AS "revokedAt"
+  FROM conversation.bots b`;
+
+/** Stores a key for a bot; undefined when the workspace has no bot of this slug. */
+export async function insertKey(
+  database: Database,
+  key: { publicKey: string; workspaceId: string; botSlug: string; allowedDomains: readonly string[] },
+): Promise<ApiKey | undefined> {
+  const { rows } = await database.query<ApiKey>(
+    `WITH k AS (
+       INSERT INTO conversation.api_keys (workspace_id, public_key, bot_id, allowed_domains)
+       SELECT workspace_id, $3, bot_id, $4 FROM conversation.bots WHERE workspace_id = $1 AND slug = $2
+       RETURNING *
+     )
+     ${API_KEY} JOIN k USING (workspace_id, bot_id)`,
+    [key.workspaceId, key.botSlug, key.publicKey, key.allowedDomains],
+  );
+  return rows[0];
+}
+
+/** A workspace's keys, revoked ones too, oldest first. */
+export async function listKeys(database: Database, workspaceId: string): Promise<ApiKey[]> {
+  const { rows } = await database.query<ApiKey>(
+    `${API_KEY} JOIN conversation.api_keys k USING (workspace_id, bot_id)
+     WHERE k.workspace_id = $1 ORDER BY k.created_at, k.public_key`,
+    [workspaceId],
+  );
+  return rows;
+}
+
+/** Ends a key, once; undefined when it is unknown. */
+export async function revokeKey(database: Database, publicKey: string): Promise<ApiKey | undefined> {
+  const { rows } = await database.query<ApiKey>(
+    `WITH k AS (
+       UPDATE conversation.api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE public_key = $1 RETURNING *
+     )
+     ${API_KEY} JOIN k USING (workspace_id, bot_id)`,
+    [publicKey],
+  );
+  return rows[0];
+}

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { LanguageName } from "../documents/language.ts";
+import { searchKnowledge } from "./word-search.service.ts";
+import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
+import { knowledgeOf, teach } from "../testing/knowledge.ts";
+import { createBot } from "../testing/turns.ts";
+import type { Bot } from "../bots/bots.store.ts";
+import { deleteSource, listSources } from "./knowledge.store.ts";
+import { readPassages } from "./knowledge-search.store.ts";
+
+const HANDBOOK = `
+# Plans
+The free plan includes 100 messages a month. The Pro plan includes 5,000.
+## Upgrading
+You can change the plan of a workspace at any time; the new limit holds at once.
+# Refunds
+We refund an order within 30 days of its delivery. Shipping costs are not refunded.
+# Opening hours
+Our shop in Berlin opens from nine to six on weekdays. On Sundays it is closed.
+# Privacy
+Conversations can be erased for good with a single command.
+`;
+
+let db: TestDatabase;
+let bot: Bot;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  bot = await createBot(db.database);
+  await teachBot(bot, "handbook.md", HANDBOOK);
+});
+afterAll(() => db.drop());
+
+const teachBot = (owner: Bot, name: string, text: string, language?: LanguageName) =>
+  teach(db.database, owner, name, text, language);
+const search = async (message: string, owner = bot) =>
+  (await searchKnowledge(db.database, await knowledgeOf(db.database, owner), message)).passages;
+
+describe("a question as people ask it finds the passage that answers it first", () => {
+  test.each([
+    ["How many messages do I get on the free plan?", "Plans"],
+    ["can I upgrade my workspace to another plan later?", "Plans > Upgrading"],
+    ["I want my money back, do you give refunds?", "Refunds"],
+    ["when are you open on sunday", "Opening hours"],
+    ["How do I erase a conversation?", "Privacy"],
+    ["refnud of an oder", "Refunds"],
+    ["when is it closd on sundys", "Opening hours"],
+    ["upgradding my workspce", "Plans > Upgrading"],
+  ])("%s", async (message, heading) => {
+    const [best] = await search(message);
+    expect(best).toMatchObject({ source: "handbook.md", heading });
+  });
+});
+
+test("nothing is found for words that are not there, for stop words alone, or for signs", async () => {
+  // Always the same: a number in a random one may stand in the text.
+  const id = "bot:b239eae6-0c79-4ab7-9966-7ee4f466c29d";
+  for (const message of ["quantum chromodynamics", "what is it to you?", "&|!() <-> '\\", "':*", id]) {
+    expect(await search(message), message).toEqual([]);
+  }
+});
+
+test("a long message is searched by its beginning", async () => {
+  expect((await search(`refunds ${"x ".repeat(1_996)}`))[0]).toMatchObject({ heading: "Refunds" });
+});
+
+test("no bot finds another's knowledge, in its own workspace or elsewhere", async () => {
+  const sibling = await createBot(db.database, { workspaceId: bot.workspaceId });
+  const stranger = await createBot(db.database);
+  expect(await search("refunds", sibling)).toEqual([]);
+  expect(await search("refunds", stranger)).toEqual([]);
+  const foreign = { ...(await knowledgeOf(db.database, bot)), workspaceId: stranger.workspaceId };
+  expect((await searchKnowledge(db.database, foreign, "refunds")).passages).toEqual([]);
+  const [passage] = await search("refunds");
+  expect(await readPassages(db.database, stranger.workspaceId, [passage?.id ?? 0])).toEqual([]);
+});
+
+test("passages are read again by their ids, in the order asked for, without those that are gone", async () => {
+  const passages = await search("plan refunds sundays");
+  expect(passages.length).toBeGreaterThan(2);
+  const reversed = passages.toReversed();
+  expect(await readPassages(db.database, bot.workspaceId, [...reversed.map((each) => each.id), 999_999])).toEqual(
+    reversed,
+  );
+});
+
+test("a source added again under its name takes the place of the old one, all at once", async () => {
+  const owner = await createBot(db.database);
+  const first = await teachBot(owner, "a.md", "# Old\nThe elephant is grey.");
+  const second = await teachBot(owner, "a.md", "# New\nThe giraffe is tall.\n# More\nThe zebra has stripes.");
+  expect(second).toMatchObject({ id: first.id, chunks: 2, characters: 42 });
+  expect(await search("elephant", owner)).toEqual([]);
+  expect(await search("giraffe", owner)).toHaveLength(1);
+  expect(await listSources(db.database, owner.workspaceId, owner.id)).toEqual([second]);
+  expect(await deleteSource(db.database, owner.workspaceId, owner.id, "a.md")).toBe(true);
+  expect(await deleteSource(db.database, owner.workspaceId, owner.id, "a.md")).toBe(false);
+  expect(await search("giraffe", owner)).toEqual([]);
+  const { rows } = await db.admin.query("SELECT FROM conversation.knowledge_chunks WHERE bot_id = $1", [owner.id]);
+  expect(rows).toEqual([]);
+});
+
+test("a source added by many at once is whole, one of theirs, and found by no word of another's", async () => {
+  const owner = await createBot(db.database);
+  const animals = ["elephant", "giraffe", "zebra", "ostrich", "leopard", "buffalo", "cheetah", "hyena"];
+  for (let round = 0; round < 5; round++) {
+    await Promise.all(
+      animals.map((animal) =>
+        teachBot(owner, "a.md", Array.from({ length: 5 }, (_, part) => `# Part ${part}\nThe ${animal}.`).join("\n")),
+      ),
+    );
+    const found = (await Promise.all(animals.map((animal) => search(animal, owner)))).filter((each) => each.length > 0);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toHaveLength(5);
+    const { rows } = await db.admin.query(
+      `SELECT (SELECT count(*) FROM conversation.knowledge_chunks WHERE bot_id = $1)::int AS chunks,
+              (SELECT count(*) FROM conversation.knowledge_words WHERE bot_id = $1 AND word = ANY ($2))::int AS animals`,
+      [owner.id, animals],
+    );
+    expect(rows).toEqual([{ chunks: 5, animals: 1 }]);
+  }
+});
+
+test("while a source is replaced over and over, whoever asks finds the old one or the new one, whole", async () => {
+  const owner = await createBot(db.database);
+  const version = (word: string) => `# One\nFrogs ${word}.\n# Two\nFrogs also ${word}.`;
+  await teachBot(owner, "a.md", version("jump"));
+  let replacing = true;
+  const replaced = (async () => {
+    for (let round = 0; round < 20; round++) await teachBot(owner, "a.md", version(round % 2 === 0 ? "swim" : "jump"));
+    replacing = false;
+  })();
+  while (replacing) {
+    const texts = (await search("frogs", owner)).map(({ text }) => /jump|swim/.exec(text)?.[0]);
+    expect([["jump", "jump"].join(), ["swim", "swim"].join()]).toContain(texts.join());
+  }
+  await replaced;
+});
+
+describe("words are compared in the language of their source", () => {
+  test.each<[LanguageName, string, string, string]>([
+    ["german", "# Versand\nDie Lieferungen dauern drei Tage.", "Wie lange dauert eine Lieferung?", "Versand"],
+    [
+      "french",
+      "# Livraison\nNous livrons les commandes en trois jours.",
+      "Quand livrez-vous ma commande ?",
+      "Livraison",
+    ],
+    ["spanish", "# Envíos\nEntregamos los pedidos en tres días.", "¿Cuándo se entrega mi pedido?", "Envíos"],
+    ["simple", "# Dostawa\nPaczka przychodzi po trzech dniach.", "kiedy przychodzi paczka", "Dostawa"],
+  ])("%s", async (language, text, message, heading) => {
+    const owner = await createBot(db.database);
+    await teachBot(owner, "other.md", "# Other\nNothing of the kind.");
+    await teachBot(owner, "a.md", text, language);
+    expect((await search(message, owner))[0]).toMatchObject({ source: "a.md", heading });
+  });
+
+  test("also where no blank parts the words", async () => {
+    const owner = await createBot(db.database);
+    await teachBot(
+      owner,
+      "a.md",
+      "# 営業時間\n店は九時から六時まで開いています。\n# 返品\n返品は三十日以内に受け付けます。",
+      "simple",
+    );
+    expect((await search("返品できますか", owner))[0]).toMatchObject({ heading: "返品" });
+  });
+});
+
+test("a word made of several is found by either of its parts and as a whole", async () => {
+  const owner = await createBot(db.database);
+  await teachBot(owner, "a.md", "# Options\nSet keepAliveTimeout to 72 seconds.\n# Other\nNothing here.");
+  for (const message of ["keepAliveTimeout", "keep alive timeout", "timeout"])
+    expect((await search(message, owner))[0], message).toMatchObject({ heading: "Options" });
+});

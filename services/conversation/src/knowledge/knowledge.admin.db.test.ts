@@ -1,0 +1,164 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Code } from "@connectrpc/connect";
+import { KnowledgeAdminService } from "@parley/rpc/conversation";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Bot } from "../bots/bots.store.ts";
+import { startTestService, type TestService } from "../testing/service.ts";
+import { smallPdf } from "../testing/small-pdf.ts";
+import { adminFailure, useTestSystem } from "../testing/system.ts";
+import { createBot } from "../testing/turns.ts";
+
+const system = useTestSystem();
+const nameOf = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+describe("knowledge", () => {
+  test("is added, replaced, listed and removed by name", async () => {
+    const knowledge = system.ops(KnowledgeAdminService);
+    const bot = await createBot(system.database);
+    const add = (name: string, format: string, content: string | Uint8Array) =>
+      knowledge.addSource({ ...nameOf(bot), name, format, content: Buffer.from(content) });
+    await add("b.html", "html", "<h1>Hours</h1><p>Nine to six.</p>");
+    const { source } = await add(" a.md ", "md", "\uFEFF# Plans\n\nFree: **100**.");
+    expect(source).toMatchObject({
+      name: "a.md",
+      format: "md",
+      chunks: 1,
+      characters: 10,
+      updatedAt: expect.stringMatching(RFC_3339),
+    });
+    expect((await add("a.md", "txt", "Other.")).source).toMatchObject({ id: source?.id, format: "txt" });
+    expect((await knowledge.listSources(nameOf(bot))).sources.map((each) => each.name)).toEqual(["a.md", "b.html"]);
+    await knowledge.removeSource({ ...nameOf(bot), name: "a.md" });
+    expect(await adminFailure(knowledge.removeSource({ ...nameOf(bot), name: "a.md" }))).toMatchObject({
+      stable: "source_not_found",
+    });
+    for (const [name, format, content] of [
+      ["", "md", "x"],
+      ["x".repeat(201), "md", "x"],
+      ["a", "pdf", "x"],
+      ["a", "md", ""],
+      ["a", "html", "<script>x</script>"],
+      ["a", "txt", "a\0b"],
+      ["a", "txt", Uint8Array.of(0xff, 0xfe)],
+      ["a", "txt", "x".repeat(4 * 1024 * 1024 + 1)],
+    ] as const) {
+      expect(await adminFailure(add(name, format, content)), `${name} ${format}`).toMatchObject({
+        code: Code.InvalidArgument,
+      });
+    }
+  });
+});
+
+describe("knowledge by URL", () => {
+  const pages = new Map<string, { status?: number; headers: Record<string, string>; body: string | Uint8Array }>();
+  let server: Server;
+  let origin: string;
+  let reached: string[];
+  let service: TestService;
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      reached.push(`${request.socket.localAddress?.replace("::ffff:", "")}${request.url}`);
+      const { status = 200, headers, body } = pages.get(request.url ?? "") ?? { status: 404, headers: {}, body: "" };
+      response.writeHead(status, headers).end(body);
+    }).listen(0);
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    // 127.0.0.2 stands for a public host; the same server on 127.0.0.1 for one inside.
+    origin = `http://127.0.0.2:${port}`;
+    service = await startTestService(system.databaseUrl, system.quota.target, { EGRESS_ALLOW: "127.0.0.2/32" });
+  });
+  beforeEach(() => {
+    reached = [];
+  });
+  afterAll(async () => {
+    await service.stop();
+    server.closeAllConnections();
+    await new Promise((closed) => server.close(closed));
+  });
+  const add = (bot: Bot, url: string, given: object = {}) =>
+    service.admin(KnowledgeAdminService).addSource({ ...nameOf(bot), url, ...given });
+  const inside = () => origin.replace("127.0.0.2", "127.0.0.1");
+
+  test("is fetched in any of the formats, named by its URL, and fetched again in place of itself", async () => {
+    const bot = await createBot(system.database);
+    pages.set("/a", {
+      headers: { "content-type": "text/html; charset=iso-8859-1" },
+      body: Buffer.from("<h1>Gr\xfc\xdfe</h1><p>Die Katze ist auf dem Dach und der Hund ist im Haus.", "latin1"),
+    });
+    pages.set("/b.md", {
+      headers: { "content-type": "text/plain" },
+      body: "# Plans\n\nThe free plan has **100** messages.",
+    });
+    pages.set("/c", {
+      headers: { "content-type": "application/pdf" },
+      body: smallPdf([[{ size: 11, y: 700, text: "We are open on Sundays." }]]),
+    });
+    pages.set("/old", { status: 302, headers: { location: "/b.md" }, body: "" });
+    expect((await add(bot, `${origin}/a`)).source).toMatchObject({
+      name: `${origin}/a`,
+      url: `${origin}/a`,
+      format: "html",
+      language: "german",
+    });
+    expect((await add(bot, `${origin}/b.md`)).source).toMatchObject({
+      format: "md",
+      language: "english",
+      characters: 31,
+    });
+    expect((await add(bot, `${origin}/c`, { name: "hours.pdf" })).source).toMatchObject({
+      name: "hours.pdf",
+      format: "pdf",
+    });
+    expect((await add(bot, `${origin}/old`)).source).toMatchObject({ format: "md" });
+    const first = (await add(bot, `${origin}/b.md`)).source;
+    pages.set("/b.md", {
+      headers: { "content-type": "text/markdown" },
+      body: "# Plans\n\nThe free plan has 200 messages.",
+    });
+    expect((await add(bot, `${origin}/b.md`)).source?.id).toBe(first?.id);
+    const { sources } = await service.admin(KnowledgeAdminService).listSources(nameOf(bot));
+    expect(sources.map((each) => each.name)).toEqual(["hours.pdf", `${origin}/a`, `${origin}/b.md`, `${origin}/old`]);
+  });
+
+  test("that is or redirects to a private address is refused when connecting, and nothing is stored", async () => {
+    const bot = await createBot(system.database);
+    pages.set("/in", { status: 302, headers: { location: `${inside()}/secret` }, body: "" });
+    pages.set("/meta", { status: 301, headers: { location: "http://169.254.169.254/latest/meta-data/" }, body: "" });
+    for (const url of [`${inside()}/secret`, `${origin}/in`, `${origin}/meta`, "http://[::1]/", "http://10.0.0.1/"])
+      expect(await adminFailure(add(bot, url)), url).toMatchObject({
+        code: Code.InvalidArgument,
+        stable: "address_refused",
+      });
+    expect(reached.filter((each) => !each.startsWith("127.0.0.2/"))).toEqual([]);
+    expect((await service.admin(KnowledgeAdminService).listSources(nameOf(bot))).sources).toEqual([]);
+  });
+
+  test("that answers with anything else is refused with a reason", async () => {
+    const bot = await createBot(system.database);
+    pages.set("/png", { headers: { "content-type": "image/png" }, body: "x" });
+    pages.set("/none", { headers: {}, body: "x" });
+    pages.set("/charset", { headers: { "content-type": "text/html; charset=klingon" }, body: "x" });
+    pages.set("/empty", { headers: { "content-type": "text/html" }, body: "<script>x</script>" });
+    pages.set("/large", { headers: { "content-type": "text/plain", "content-length": String(17 << 20) }, body: "" });
+    for (const [path, stable] of [
+      ["/png", "unsupported_document"],
+      ["/none", "unsupported_document"],
+      ["/charset", "unsupported_document"],
+      ["/missing", "url_status"],
+      ["/empty", "invalid_argument"],
+      ["/large", "too_large"],
+    ])
+      expect(await adminFailure(add(bot, origin + path)), path).toMatchObject({ code: Code.InvalidArgument, stable });
+    for (const [url, given, stable] of [
+      ["ftp://example.com/", {}, "url_refused"],
+      ["not a url", {}, "url_refused"],
+      [`${origin}/a`, { content: new Uint8Array([120]) }, "invalid_argument"],
+      [`${origin}/a`, { language: "klingon" }, "invalid_argument"],
+      [`${origin}/${"x".repeat(300)}`, {}, "invalid_argument"],
+    ] as const)
+      expect(await adminFailure(add(bot, url, given)), url).toMatchObject({ stable });
+  });
+});

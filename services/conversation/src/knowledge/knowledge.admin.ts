@@ -1,0 +1,117 @@
+import { isUtf8 } from "node:buffer";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { AddSourceRequest, KnowledgeAdminService, SourceSchema } from "@parley/rpc/conversation";
+import { type Database, type EgressPolicy, invalid, notFound } from "@parley/service-kit";
+import { FORMATS, type Format } from "../documents/document.ts";
+import { LANGUAGES, type LanguageName, parseLanguage } from "../documents/language.ts";
+import { isLongerThan } from "../text.ts";
+import type { EmbeddingStatus } from "./embeddings.worker.ts";
+import { type FetchedDocument, fetchDocument } from "../documents/fetch-document.client.ts";
+import type { DocumentReader, RawDocument } from "./read-document.ts";
+import { requireBotId } from "../bots/require-bot.service.ts";
+import { detectLanguage } from "../documents/detect-language.store.ts";
+import { deleteSource, listSources, putSource, type Source } from "./knowledge.store.ts";
+
+const MAX_NAME_CHARACTERS = 200;
+const MAX_URL_CHARACTERS = 2_000;
+const MAX_TEXT_BYTES = 4 * 1024 * 1024;
+const MAX_PDF_BYTES = 16 * 1024 * 1024;
+
+export type KnowledgeDeps = {
+  database: Database;
+  readDocument: DocumentReader;
+  egress: EgressPolicy;
+  embeddings: { status: EmbeddingStatus };
+};
+
+/** The admin service of what bots know. */
+export function knowledgeAdmin({
+  database,
+  readDocument,
+  egress,
+  embeddings,
+}: KnowledgeDeps): ServiceImpl<typeof KnowledgeAdminService> {
+  return {
+    async addSource(request) {
+      const { workspaceId, url } = request;
+      const name = requireName(request.name || url);
+      const given = requireLanguage(request.language);
+      const botId = await requireBotId(database, request);
+      const raw = toRaw(await documentOf(request, egress));
+      const document = await readDocument(raw);
+      if (document.chunks.length === 0) throw invalid("content holds no text");
+      const language = given ?? (await detectLanguage(database, document.beginning));
+      const { format } = raw;
+      const stored = await putSource(database, { workspaceId, botId, name, format, language, url, document });
+      return { source: toMessage(stored, embeddings.status) };
+    },
+    async listSources(request) {
+      const botId = await requireBotId(database, request);
+      const { status } = embeddings;
+      const sources = await listSources(database, request.workspaceId, botId);
+      return { sources: sources.map((source) => toMessage(source, status)), embeddings: status };
+    },
+    async removeSource(request) {
+      const botId = await requireBotId(database, request);
+      if (request.name.includes("\0") || !(await deleteSource(database, request.workspaceId, botId, request.name)))
+        throw notFound("source_not_found", "the bot has no source of this name");
+      return {};
+    },
+  };
+}
+
+/** What was sent, or what stands at the URL that was. */
+async function documentOf(request: AddSourceRequest, egress: EgressPolicy): Promise<FetchedDocument> {
+  const { url } = request;
+  if (url === "") return { format: requireFormat(request.format), content: new Uint8Array(request.content) };
+  if (request.content.length > 0) throw invalid("give either content or a url");
+  if (isLongerThan(url, MAX_URL_CHARACTERS) || url.includes("\0")) throw invalid("url is too long", "url_refused");
+  const fetched = await fetchDocument(url, egress, MAX_PDF_BYTES);
+  return request.format === "" ? fetched : { ...fetched, format: requireFormat(request.format) };
+}
+
+function toRaw({ format, content }: FetchedDocument): RawDocument {
+  if (format !== "pdf") return { format, content: decode(content) };
+  if (content.length > MAX_PDF_BYTES) throw invalid("a PDF must have at most 16 MiB");
+  return { format, content };
+}
+
+function decode(content: Uint8Array): string {
+  if (content.length > MAX_TEXT_BYTES) throw invalid("content must have at most 4 MiB");
+  if (!isUtf8(content)) throw invalid("content must be UTF-8");
+  const text = new TextDecoder().decode(content);
+  if (text.includes("\0")) throw invalid("content must be text, without NUL");
+  return text;
+}
+
+function requireName(text: string): string {
+  const name = text.trim();
+  if (name === "" || isLongerThan(name, MAX_NAME_CHARACTERS) || name.includes("\0"))
+    throw invalid(`name must have 1 to ${MAX_NAME_CHARACTERS} characters`);
+  return name;
+}
+
+function requireFormat(text: string): Format {
+  const format = FORMATS.find((each) => each === text);
+  if (format === undefined) throw invalid(`format must be one of ${FORMATS.join(", ")}`);
+  return format;
+}
+
+function requireLanguage(text: string): LanguageName | undefined {
+  if (text === "") return undefined;
+  const language = parseLanguage(text);
+  if (language === undefined)
+    throw invalid(`language must be simple or one of ${Object.entries(LANGUAGES).flat().join(", ")}`);
+  return language;
+}
+
+function toMessage(source: Source, { model }: EmbeddingStatus): MessageInitShape<typeof SourceSchema> {
+  const { embeddingModel, embedded, ...rest } = source;
+  return {
+    ...rest,
+    id: BigInt(source.id),
+    updatedAt: source.updatedAt.toISOString(),
+    embedded: embeddingModel === model ? embedded : 0,
+  };
+}

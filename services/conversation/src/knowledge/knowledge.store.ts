@@ -1,0 +1,133 @@
+import { type Connection, type Database, transaction } from "@parley/service-kit";
+import type { Format } from "../documents/document.ts";
+import type { IndexedDocument } from "../documents/index-document.ts";
+import type { LanguageName } from "../documents/language.ts";
+
+export type Source = {
+  id: number;
+  name: string;
+  format: string;
+  /** What its words were brought to their stem with. */
+  language: string;
+  /** Where it was fetched from; empty for a file. */
+  url: string;
+  /** Of text, in all chunks together. */
+  characters: number;
+  chunks: number;
+  updatedAt: Date;
+  /** The model its chunks are, or are being, embedded with; empty before any was. */
+  embeddingModel: string;
+  /** How many of its chunks that is done for. */
+  embedded: number;
+};
+
+export type NewSource = {
+  workspaceId: string;
+  botId: string;
+  name: string;
+  format: Format;
+  language: LanguageName;
+  url: string;
+  document: Omit<IndexedDocument, "beginning">;
+};
+
+const SOURCE = `source_id AS id, name, format, language, url, characters, chunks, updated_at AS "updatedAt",
+  embedding_model AS "embeddingModel", CASE WHEN embedding_of = updated_at THEN embedded ELSE 0 END AS embedded`;
+
+const PUT_SOURCE = `
+  INSERT INTO conversation.knowledge_sources AS s (workspace_id, bot_id, name, format, language, url, characters, chunks, updated_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now())
+  ON CONFLICT (workspace_id, bot_id, name) DO UPDATE
+    SET format = excluded.format, language = excluded.language, url = excluded.url,
+        characters = excluded.characters, chunks = excluded.chunks, updated_at = now()
+  RETURNING ${SOURCE}`;
+
+// `search` is the version before this one's, which knows two languages.
+const INSERT_CHUNKS = `
+  INSERT INTO conversation.knowledge_chunks (workspace_id, bot_id, source_id, position, heading, content, language, terms)
+  SELECT $1, $2::uuid, $3, position, heading, content, CASE $4::text WHEN 'english' THEN 'english' ELSE 'simple' END,
+         array_to_tsvector(ARRAY['bot:' || $2::uuid])
+         || setweight(to_tsvector(dictionary, nearest), 'A')
+         || setweight(to_tsvector(dictionary, above), 'B')
+         || to_tsvector(dictionary, words)
+         || setweight(to_tsvector(dictionary, code), 'C')
+  FROM unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[])
+         WITH ORDINALITY AS chunk (heading, content, nearest, above, words, code, position),
+       CAST('pg_catalog.' || $4::text AS regconfig) AS dictionary`;
+
+const INSERT_WORDS = `
+  INSERT INTO conversation.knowledge_words (workspace_id, bot_id, source_id, word, lexeme, chunks)
+  SELECT $1, $2, $3, word, frequency.lexeme, frequency.chunks
+  FROM unnest($5::text[]) AS word,
+       CAST('pg_catalog.' || $4::text AS regconfig) AS dictionary,
+       unnest(tsvector_to_array(to_tsvector(dictionary, word))) AS own (lexeme)
+  JOIN (
+    SELECT lexeme, count(*) AS chunks
+    FROM conversation.knowledge_chunks c, unnest(c.terms)
+    WHERE c.workspace_id = $1 AND c.source_id = $3
+    GROUP BY lexeme
+  ) frequency USING (lexeme)
+  ON CONFLICT DO NOTHING`;
+
+/** Stores a document's chunks, in place of those of the document of the same name, all at once. */
+export async function putSource(database: Database, source: NewSource): Promise<Source> {
+  const { workspaceId, botId, language, document } = source;
+  const { chunks } = document;
+  return transaction(database, async (connection) => {
+    // Locks the source's row, so that two who add it at once come one after the other.
+    const stored = await upsertSource(connection, source);
+    for (const table of ["knowledge_chunks", "knowledge_words"])
+      await connection.query(`DELETE FROM conversation.${table} WHERE workspace_id = $1 AND source_id = $2`, [
+        workspaceId,
+        stored.id,
+      ]);
+    await connection.query(INSERT_CHUNKS, [
+      workspaceId,
+      botId,
+      stored.id,
+      language,
+      chunks.map((chunk) => chunk.heading),
+      chunks.map((chunk) => chunk.text),
+      chunks.map(({ search }) => search.nearest),
+      chunks.map(({ search }) => search.above),
+      chunks.map(({ search }) => search.text),
+      chunks.map(({ search }) => search.code),
+    ]);
+    await connection.query(INSERT_WORDS, [workspaceId, botId, stored.id, language, document.words]);
+    return stored;
+  });
+}
+
+async function upsertSource(connection: Connection, source: NewSource): Promise<Source> {
+  const { workspaceId, botId, name, format, language, url } = source;
+  const { chunks } = source.document;
+  const characters = chunks.reduce((sum, chunk) => sum + chunk.text.length, 0);
+  const values = [workspaceId, botId, name, format, language, url, characters, chunks.length];
+  const { rows } = await connection.query<Source>(PUT_SOURCE, values);
+  const [stored] = rows;
+  if (stored === undefined) throw new Error("an upsert without a condition returns its row");
+  return stored;
+}
+
+/** A bot's documents, by name. */
+export async function listSources(database: Database, workspaceId: string, botId: string): Promise<Source[]> {
+  const { rows } = await database.query<Source>(
+    `SELECT ${SOURCE} FROM conversation.knowledge_sources WHERE workspace_id = $1 AND bot_id = $2 ORDER BY name`,
+    [workspaceId, botId],
+  );
+  return rows;
+}
+
+/** Removes a document with its chunks; false when the bot has none of this name. */
+export async function deleteSource(
+  database: Database,
+  workspaceId: string,
+  botId: string,
+  name: string,
+): Promise<boolean> {
+  const { rowCount } = await database.query(
+    "DELETE FROM conversation.knowledge_sources WHERE workspace_id = $1 AND bot_id = $2 AND name = $3",
+    [workspaceId, botId, name],
+  );
+  return rowCount === 1;
+}

@@ -1,0 +1,124 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
+import { closing, createBot, newTurn, runTurn } from "../testing/turns.ts";
+import type { Bot } from "../bots/bots.store.ts";
+import { closeTurn, findMetering } from "../turns/close-turn.store.ts";
+import { eraseSession } from "./erase-session.store.ts";
+import { exportSession } from "./export-session.store.ts";
+import { findTurn, openTurn } from "../turns/open-turn.store.ts";
+import { deleteSession, listSessions } from "./sessions.store.ts";
+
+let db: TestDatabase;
+let bot: Bot;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  bot = await createBot(db.database);
+});
+afterAll(() => db.drop());
+
+/** The tables in which a text occurs, in whatever column. */
+async function tablesWith(marker: string): Promise<string[]> {
+  const { rows } = await db.admin.query(
+    "SELECT relname FROM pg_class WHERE relnamespace = 'conversation'::regnamespace AND relkind = 'r'",
+  );
+  const found: string[] = [];
+  for (const { relname } of rows) {
+    const hit = await db.admin.query(`SELECT FROM conversation.${relname} t WHERE t::text ILIKE $1 LIMIT 1`, [
+      `%${marker}%`,
+    ]);
+    if (hit.rowCount !== 0) found.push(relname);
+  }
+  return found;
+}
+
+/** A conversation with a marker wherever a visitor, a model or an edge can leave text. */
+async function markedSession(marker: string) {
+  const sessionId = randomUUID();
+  const visitor = {
+    visitorId: marker,
+    visitorMetadata: JSON.stringify({ marker }),
+    referrer: marker,
+    userAgent: marker,
+  };
+  const turn = (given = {}) => newTurn(bot, { sessionId, message: marker, ...visitor, ...given });
+  const phases = [{ name: marker, microseconds: 1 }];
+  await runTurn(db.database, turn(), { content: marker, phases });
+  await runTurn(db.database, turn(), { outcome: "error", content: marker, errorCode: marker, phases });
+  await openTurn(db.database, turn({ blocked: { reason: marker, fallback: marker } }));
+  const streaming = turn();
+  await openTurn(db.database, streaming);
+  return { sessionId, streaming };
+}
+
+test("leaves no trace of a conversation in any table, and the bare turns for the count", async () => {
+  const marker = `marker-${randomUUID()}`;
+  const { sessionId } = await markedSession(marker);
+  expect((await tablesWith(marker)).sort((a, b) => (a < b ? -1 : 1))).toEqual(["messages", "sessions", "turns"]);
+  await eraseSession(db.database, bot.workspaceId, sessionId);
+  expect(await tablesWith(marker)).toEqual([]);
+  const { rows } = await db.admin.query(
+    "SELECT status, month::text FROM conversation.turns WHERE session_id = $1 ORDER BY turn_id",
+    [sessionId],
+  );
+  expect(new Set(rows.map((row) => row.status))).toEqual(new Set(["done", "error", "blocked", "cancelled"]));
+  expect(rows.find((row) => row.status === "done")?.month).toBe("2026-11-01");
+});
+
+test("closes open turns first, gives their messages back, and no late outcome writes content", async () => {
+  const marker = `marker-${randomUUID()}`;
+  const { sessionId, streaming } = await markedSession(marker);
+  const closed = await eraseSession(db.database, bot.workspaceId, sessionId);
+  expect(closed).toMatchObject([{ turnId: streaming.turnId, outcome: "void" }]);
+  expect(await closeTurn(db.database, closing(streaming, { content: marker }))).toBeUndefined();
+  expect(await findMetering(db.database, bot.workspaceId, streaming.turnId)).toMatchObject({ status: "cancelled" });
+  expect(await tablesWith(marker)).toEqual([]);
+});
+
+test("an erased session is nowhere to be had, and its id is never used again", async () => {
+  const { sessionId, streaming } = await markedSession("m");
+  await eraseSession(db.database, bot.workspaceId, sessionId);
+  expect(await openTurn(db.database, newTurn(bot, { sessionId }))).toBeUndefined();
+  expect(await findTurn(db.database, bot.workspaceId, streaming.turnId)).toBeUndefined();
+  expect(await exportSession(db.database, bot.workspaceId, sessionId).next()).toMatchObject({ done: true });
+  expect(await deleteSession(db.database, bot.workspaceId, sessionId)).toBe(false);
+  expect(await eraseSession(db.database, bot.workspaceId, sessionId)).toBeUndefined();
+  expect((await listSessions(db.database, bot.workspaceId, 1_000)).map((session) => session.id)).not.toContain(
+    sessionId,
+  );
+});
+
+test("erases a deleted session too, and no other workspace's", async () => {
+  const stranger = await createBot(db.database);
+  const { sessionId } = await markedSession("m");
+  expect(await eraseSession(db.database, stranger.workspaceId, sessionId)).toBeUndefined();
+  expect(await deleteSession(db.database, stranger.workspaceId, sessionId)).toBe(false);
+  expect(await deleteSession(db.database, bot.workspaceId, sessionId)).toBe(true);
+  expect(await deleteSession(db.database, bot.workspaceId, sessionId)).toBe(false);
+  expect(await eraseSession(db.database, bot.workspaceId, sessionId)).toHaveLength(1);
+});
+
+test("erased while turns open and close in it at once, it keeps no content and settles every turn once", async () => {
+  for (let round = 0; round < 5; round++) {
+    const marker = `marker-${randomUUID()}`;
+    const sessionId = randomUUID();
+    const turns = Array.from({ length: 30 }, () => newTurn(bot, { sessionId, message: marker, visitorId: marker }));
+    await Promise.all(turns.slice(0, 10).map((turn) => openTurn(db.database, turn)));
+    await Promise.all([
+      ...turns.slice(10).map(async (turn) => {
+        if (await openTurn(db.database, turn)) await closeTurn(db.database, closing(turn, { content: marker }));
+      }),
+      ...turns.slice(0, 10).map((turn) => closeTurn(db.database, closing(turn, { content: marker }))),
+      eraseSession(db.database, bot.workspaceId, sessionId),
+    ]);
+    expect(await tablesWith(marker)).toEqual([]);
+    const { rows } = await db.admin.query(
+      `SELECT count(*) FILTER (WHERE t.status = 'streaming') AS open, count(*) AS turns, count(o.turn_id) AS settlements,
+              count(*) FILTER (WHERE (t.status = 'done') <> (o.outcome = 'done')) AS differences
+       FROM conversation.turns t LEFT JOIN conversation.outbox o USING (workspace_id, turn_id) WHERE t.session_id = $1`,
+      [sessionId],
+    );
+    expect(rows[0]).toMatchObject({ open: 0, differences: 0 });
+    expect(rows[0].settlements).toBe(rows[0].turns);
+  }
+});

@@ -1,0 +1,46 @@
+import { type Database, transaction } from "@parley/service-kit";
+import { type ClosedTurn, RECORD_CLOSED, SELECT_CLOSED } from "../turns/close-turn.store.ts";
+
+/** Long enough for a conversation of a million messages. */
+const TIMEOUT = "120s";
+
+const ERASE_SESSION = `
+  UPDATE conversation.sessions
+  SET erased_at = now(), visitor_id = NULL, visitor_metadata = NULL, referrer = NULL, user_agent = NULL
+  WHERE workspace_id = $1 AND session_id = $2 AND erased_at IS NULL`;
+
+const CANCEL_TURNS = `
+  WITH closed AS (
+    UPDATE conversation.turns t SET status = 'cancelled', closed_at = now()
+    WHERE t.workspace_id = $1 AND t.session_id = $2 AND t.status = 'streaming'
+    RETURNING t.*, '' AS content, '[]'::jsonb AS tools_called
+  ), ${RECORD_CLOSED}
+  ${SELECT_CLOSED}`;
+
+const DELETE_CONTENT = `
+  WITH erased AS (
+    DELETE FROM conversation.messages WHERE workspace_id = $1 AND session_id = $2 RETURNING turn_id
+  )
+  UPDATE conversation.turns t SET phases = NULL, error_code = '', blocked_reason = NULL
+  WHERE t.workspace_id = $1 AND t.turn_id IN (SELECT turn_id FROM erased)`;
+
+/**
+ * Removes a session's content for good, all of it or nothing; the turns' bare rows stay, for the count. The session's row is locked
+ * first, as every new turn locks it, then its open turns, as whoever closes one does: so nothing is written after it. Answers with the
+ * open turns that this has closed; undefined when there is no such session, or no longer.
+ */
+export async function eraseSession(
+  database: Database,
+  workspaceId: string,
+  sessionId: string,
+): Promise<ClosedTurn[] | undefined> {
+  const session = [workspaceId, sessionId];
+  return transaction(database, async (connection) => {
+    await connection.query(`SET LOCAL statement_timeout = '${TIMEOUT}'`);
+    const { rowCount } = await connection.query(ERASE_SESSION, session);
+    if (rowCount === 0) return undefined;
+    const { rows } = await connection.query<ClosedTurn>(CANCEL_TURNS, session);
+    await connection.query(DELETE_CONTENT, session);
+    return rows;
+  });
+}

@@ -1,0 +1,226 @@
+import { randomUUID } from "node:crypto";
+import { SessionAdminService } from "@parley/rpc/conversation";
+import { beforeAll, expect, test } from "vitest";
+import type { Bot } from "../bots/bots.store.ts";
+import { openTurn } from "../turns/open-turn.store.ts";
+import { useTestSystem } from "../testing/system.ts";
+import { createBot, newTurn, openRequest, runTurn } from "../testing/turns.ts";
+
+const system = useTestSystem();
+let bot: Bot;
+beforeAll(async () => {
+  bot = await createBot(system.database);
+});
+
+const stream = (sessionId: string, workspaceId = bot.workspaceId, signal = new AbortController().signal) =>
+  system.conversation.exportSession({ workspaceId, sessionId }, { timeoutMs: 60_000, signal });
+
+async function collect(pieces: AsyncIterable<{ json: Uint8Array }>) {
+  const all: Uint8Array[] = [];
+  for await (const { json } of pieces) all.push(json);
+  return { pieces: all, text: Buffer.concat(all).toString() };
+}
+
+/** A session with `turns` finished turns, without going through the service. */
+async function fill(turns: number, content = "x".repeat(500)) {
+  const turn = newTurn(bot);
+  await openTurn(system.database, turn);
+  const { sessionId } = turn;
+  await system.admin.query(
+    `WITH ids AS (SELECT nextval('conversation.message_ids') AS id, gen_random_uuid() AS turn_id FROM generate_series(1, $3::int)),
+     turn AS (
+       INSERT INTO conversation.turns (workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, month, asked_model, model, opened_at, closed_at)
+       SELECT $1, turn_id, $2, id + 1, $4, $4, 'done', '2026-11-01', '', 'a:b', now(), now() FROM ids
+     )
+     INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at)
+     SELECT $1, $2::uuid, id, turn_id, 'user', $5::text, 'done', now() FROM ids
+     UNION ALL SELECT $1, $2::uuid, id + 1, turn_id, 'assistant', $5::text, 'done', now() FROM ids`,
+    [bot.workspaceId, sessionId, turns, bot.id, content],
+  );
+  return sessionId;
+}
+
+test("is the contract's document, field by field", async () => {
+  const visitor = {
+    visitorId: "v1",
+    visitorMetadata: '{"plan":"pro"}',
+    referrer: "https://a.example/",
+    userAgent: "UA",
+  };
+  const turn = newTurn(bot, { ...visitor, message: 'Say "hi" – ü👋\n' });
+  const messageId = await runTurn(system.database, turn, { content: "hi", model: "openai:gpt" });
+  await system.admin.query(
+    "UPDATE conversation.messages SET rag_chunks_used = '{3,1}', rating = 'up' WHERE message_id = $1",
+    [messageId],
+  );
+  await system.admin.query(
+    "UPDATE conversation.sessions SET started_at = '2026-11-01 12:00:00+02', last_activity_at = '2026-11-01T10:00:01.5Z' WHERE session_id = $1",
+    [turn.sessionId],
+  );
+  const { text } = await collect(stream(turn.sessionId.toUpperCase()));
+  const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$/);
+  const common = { error_message: "", tools_called: [], created_at: at, status: "done" };
+  expect(JSON.parse(text)).toEqual({
+    session: {
+      id: turn.sessionId,
+      bot_slug: bot.slug,
+      source: "widget",
+      visitor_id: "v1",
+      visitor_metadata: { plan: "pro" },
+      referrer: "https://a.example/",
+      user_agent: "UA",
+      started_at: "2026-11-01T10:00:00.000000+00:00",
+      last_activity_at: "2026-11-01T10:00:01.500000+00:00",
+    },
+    messages: [
+      {
+        ...common,
+        id: String(messageId - 1),
+        role: "user",
+        content: 'Say "hi" – ü👋\n',
+        rating: "",
+        model: "",
+        tokens_in: 0,
+        tokens_out: 0,
+        latency_ms: 0,
+        rag_chunks_used: [],
+      },
+      {
+        ...common,
+        id: String(messageId),
+        role: "assistant",
+        content: "hi",
+        rating: "up",
+        model: "openai:gpt",
+        tokens_in: 12,
+        tokens_out: 3,
+        latency_ms: 456,
+        rag_chunks_used: [3, 1],
+      },
+    ],
+  });
+});
+
+test("leaves out turns that are still streaming, and may hold no message at all", async () => {
+  const turn = newTurn(bot);
+  await openTurn(system.database, turn);
+  const { sessionId } = turn;
+  expect(JSON.parse((await collect(stream(sessionId))).text)).toMatchObject({
+    session: { id: sessionId, visitor_metadata: {} },
+    messages: [],
+  });
+  await runTurn(system.database, newTurn(bot, { sessionId, message: "second" }), {
+    outcome: "error",
+    errorCode: "provider_error",
+  });
+  const { messages } = JSON.parse((await collect(stream(sessionId))).text);
+  expect(messages).toMatchObject([
+    { role: "user", content: "second" },
+    { role: "assistant", status: "error", error_message: "provider_error" },
+  ]);
+});
+
+test("of a missing, foreign, deleted or erased session, or of an id that is none, is the same not-found", async () => {
+  const stranger = await createBot(system.database);
+  const [deleted, erased] = [await fill(1), await fill(1)];
+  await system.ops(SessionAdminService).deleteSession({ workspaceId: bot.workspaceId, sessionId: deleted });
+  await system.ops(SessionAdminService).eraseSession({ workspaceId: bot.workspaceId, sessionId: erased });
+  const foreign = await fill(1);
+  const failures: unknown[] = [];
+  for (const pieces of [
+    stream(randomUUID()),
+    stream(foreign, stranger.workspaceId),
+    stream(foreign, "no such workspace\0"),
+    stream(deleted),
+    stream(erased),
+    stream("no-uuid"),
+  ]) {
+    await collect(pieces).catch(({ status, code, message }) => failures.push({ status, code, message }));
+  }
+  expect(failures).toEqual(Array(6).fill({ status: 5, code: "session_not_found", message: "no such session" }));
+});
+
+test("of 20,000 messages comes whole and in order, in pieces of bounded size", async () => {
+  const { pieces, text } = await collect(stream(await fill(10_000)));
+  expect(pieces.length).toBeGreaterThan(60);
+  expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(256 * 1024);
+  const ids = JSON.parse(text).messages.map((message: { id: string }) => Number(message.id));
+  expect(ids).toHaveLength(20_000);
+  expect(ids).toEqual(ids.toSorted((a: number, b: number) => a - b));
+});
+
+test("that nobody reads on is not read ahead, and gives its connection back when its reader leaves", async () => {
+  const sessionId = await fill(10_000, "y".repeat(2_000));
+  const cursors = async () => {
+    const { rows } = await system.admin.query(
+      `SELECT state_change::text FROM pg_stat_activity
+       WHERE application_name = 'parley-conversation-export' AND state = 'idle in transaction'`,
+    );
+    return rows;
+  };
+  const leaving = new AbortController();
+  const reader = stream(sessionId, bot.workspaceId, leaving.signal)[Symbol.asyncIterator]();
+  await reader.next();
+  // Whatever fits into the buffers on the way is soon there, and then the cursor rests.
+  let resting: unknown;
+  await expect
+    .poll(
+      async () => {
+        const before = resting;
+        resting = await cursors();
+        return JSON.stringify(before) === JSON.stringify(resting) && (await cursors()).length;
+      },
+      { interval: 200, timeout: 5_000 },
+    )
+    .toBe(1);
+  leaving.abort();
+  await expect.poll(cursors, { timeout: 3_000 }).toEqual([]);
+});
+
+test("whose connection is lost fails, also where it reads ahead, and the next one is whole", async () => {
+  const sessionId = await fill(2_000, "z".repeat(2_000));
+  const reader = stream(sessionId)[Symbol.asyncIterator]();
+  await reader.next();
+  await system.admin.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'parley-conversation-export'",
+  );
+  await expect(collect({ [Symbol.asyncIterator]: () => reader })).rejects.toMatchObject({ code: "unavailable" });
+  const { text } = await collect(stream(sessionId));
+  expect(JSON.parse(text).messages).toHaveLength(4_000);
+});
+
+test("exports that nobody reads keep no turn waiting", async () => {
+  const sessionId = await fill(10_000, "y".repeat(2_000));
+  const leaving = new AbortController();
+  const readers = Array.from({ length: 4 }, () =>
+    stream(sessionId, bot.workspaceId, leaving.signal)[Symbol.asyncIterator](),
+  );
+  const firsts = Promise.allSettled(readers.map((reader) => reader.next()));
+  const started = performance.now();
+  const turns = Array.from({ length: 20 }, () => system.conversation.openTurn(openRequest(bot), { timeoutMs: 5_000 }));
+  await Promise.all(turns);
+  expect(performance.now() - started).toBeLessThan(3_000);
+  leaving.abort();
+  await firsts;
+});
+
+test("a transcript with replies of megabytes among small ones comes whole", async () => {
+  const sessionId = await fill(200, "x");
+  await system.admin.query(
+    "UPDATE conversation.messages SET content = repeat('ü', 1000000) WHERE session_id = $1 AND message_id % 10 = 0",
+    [sessionId],
+  );
+  const { pieces, text } = await collect(stream(sessionId));
+  expect(Math.max(...pieces.map((piece) => piece.length))).toBe(256 * 1024);
+  const large = JSON.parse(text).messages.filter(({ content }: { content: string }) => content.length === 1_000_000);
+  expect(large.length).toBeGreaterThan(30);
+});
+
+test("the operator's transcript is the same document", async () => {
+  const sessionId = await fill(300);
+  const { text } = await collect(stream(sessionId));
+  const transcript = await collect(
+    system.ops(SessionAdminService).getTranscript({ workspaceId: bot.workspaceId, sessionId }),
+  );
+  expect(transcript.text).toBe(text);
+});

@@ -1,0 +1,20 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { RateMessageRequest, RateMessageResponseSchema } from "@parley/rpc/conversation";
+import { type Database, invalid, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
+import { rateMessage } from "./messages.store.ts";
+
+const RATINGS = ["", "up", "down"];
+
+export async function handleRateMessage(
+  database: Database,
+  request: RateMessageRequest,
+): Promise<MessageInitShape<typeof RateMessageResponseSchema>> {
+  const { workspaceId, botId, sessionId, messageId, rating } = request;
+  if (!RATINGS.includes(rating)) throw invalid("rating must be up, down or empty");
+  const couldExist = isWorkspaceId(workspaceId) && isUuid(botId) && isUuid(sessionId);
+  const rated =
+    couldExist &&
+    (await rateMessage(database, { workspaceId, botId, sessionId, messageId: String(messageId), rating }));
+  if (!rated) throw notFound("message_not_found", "no such message");
+  return {};
+}

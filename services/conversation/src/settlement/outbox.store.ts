@@ -1,0 +1,65 @@
+import type { Database } from "@parley/service-kit";
+import type { Settlement } from "../turns/close-turn.store.ts";
+
+/** A settlement still to be sent; `at` is the database's time at which its turn was closed. */
+export type Waiting = Settlement & { at: string };
+
+const READ_OUTBOX = `
+  SELECT workspace_id AS "workspaceId", turn_id AS "turnId", outcome, to_char(month, 'YYYY-MM') AS month, created_at::text AS at
+  FROM conversation.outbox
+  WHERE created_at < now() - make_interval(secs => $1)
+    AND (created_at, workspace_id, turn_id) > ($2::timestamptz, $3, $4::uuid)
+  ORDER BY created_at, workspace_id, turn_id
+  LIMIT $5`;
+
+const BEGINNING = ["-infinity", "", "00000000-0000-0000-0000-000000000000"];
+
+/** The oldest settlements after `after`, at least `minAgeSeconds` old. */
+export async function readOutbox(
+  database: Database,
+  { after, minAgeSeconds, limit }: { after: Waiting | undefined; minAgeSeconds: number; limit: number },
+): Promise<Waiting[]> {
+  const position = after ? [after.at, after.workspaceId, after.turnId] : BEGINNING;
+  const { rows } = await database.query<Waiting>({
+    name: "read_outbox",
+    text: READ_OUTBOX,
+    values: [minAgeSeconds, ...position, limit],
+  });
+  return rows;
+}
+
+// Whoever else deletes a row just now has settled it too; not to wait for them is not to deadlock with them.
+const DELETE_SETTLED = `
+  WITH settled AS (
+    SELECT o.workspace_id, o.turn_id
+    FROM unnest($1::text[], $2::uuid[]) AS s (workspace_id, turn_id)
+    JOIN conversation.outbox o USING (workspace_id, turn_id)
+    FOR UPDATE OF o SKIP LOCKED
+  )
+  DELETE FROM conversation.outbox o USING settled s
+  WHERE o.workspace_id = s.workspace_id AND o.turn_id = s.turn_id
+  RETURNING extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS lag`;
+
+/** Removes settled turns from the outbox. Answers with the seconds each one had waited. */
+export async function deleteSettled(
+  database: Database,
+  turns: readonly { workspaceId: string; turnId: string }[],
+): Promise<number[]> {
+  const { rows } = await database.query<{ lag: number }>({
+    name: "delete_settled",
+    text: DELETE_SETTLED,
+    values: [turns.map((turn) => turn.workspaceId), turns.map((turn) => turn.turnId)],
+  });
+  return rows.map((row) => row.lag);
+}
+
+const MAX_DEPTH = 100_000;
+
+/** How many settlements wait (counted to 100,000), and for how many seconds the oldest has waited. */
+export async function measureOutbox(database: Database): Promise<{ depth: number; oldestSeconds: number }> {
+  const { rows } = await database.query<{ depth: number; oldestSeconds: number }>(
+    `SELECT (SELECT count(*) FROM (SELECT FROM conversation.outbox LIMIT ${MAX_DEPTH}) o) AS depth,
+            coalesce((SELECT extract(epoch FROM now() - min(created_at)) FROM conversation.outbox), 0)::float8 AS "oldestSeconds"`,
+  );
+  return rows[0] ?? { depth: 0, oldestSeconds: 0 };
+}

@@ -1,0 +1,154 @@
+import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
+import { QuotaService } from "@parley/rpc/quota";
+import { connectPeer, createLogger, Lifecycle, pause, Registry } from "@parley/service-kit";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Settler } from "./settler.worker.ts";
+import type { Bot } from "../bots/bots.store.ts";
+import { closeTurn } from "../turns/close-turn.store.ts";
+import { openTurn } from "../turns/open-turn.store.ts";
+import { measureOutbox } from "./outbox.store.ts";
+import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
+import { startTestQuota, type TestQuota } from "../testing/quota.ts";
+import { closing, createBot, newTurn } from "../testing/turns.ts";
+
+const log = createLogger("test", "silent");
+let db: TestDatabase;
+let quota: TestQuota;
+let bot: Bot;
+let lifecycle: Lifecycle;
+
+beforeEach(async () => {
+  db = await createTestDatabase();
+  quota = await startTestQuota();
+  bot = await createBot(db.database);
+  lifecycle = new Lifecycle(log);
+  lifecycle.onClose("database", () => db.drop());
+  lifecycle.onClose("quota", () => quota.close());
+});
+afterEach(() => lifecycle.close());
+
+type Options = { registry?: Registry; gather?: (signal: AbortSignal) => Promise<unknown> };
+
+function newSettler({ registry = new Registry(), gather }: Options = {}) {
+  const client = connectPeer(QuotaService, { target: quota.target, internalToken: "t" }, lifecycle);
+  const settler = new Settler(db.database, client, registry, log, gather);
+  lifecycle.onClose("settler", () => settler.stop());
+  return settler;
+}
+
+async function closeTurns(count: number) {
+  const turns = Array.from({ length: count }, () => newTurn(bot));
+  await Promise.all(turns.map((turn) => openTurn(db.database, turn)));
+  return (await Promise.all(turns.map((turn) => closeTurn(db.database, closing(turn))))).filter(
+    (closed) => closed !== undefined,
+  );
+}
+
+const depth = async () => (await measureOutbox(db.database)).depth;
+
+test("what is pushed is settled at once, in batches, and leaves the outbox", async () => {
+  const settler = newSettler();
+  const closed = await closeTurns(600);
+  for (const each of closed) settler.push([each]);
+  await expect.poll(depth, { timeout: 1_000, interval: 20 }).toBe(0);
+  expect(quota.done(bot.workspaceId)).toBe(600);
+  expect(quota.calls.map((call) => call.length)).toEqual([500, 100]);
+});
+
+test("the first turn after a quiet time is settled at once, and those that close within the window after it in one call", async () => {
+  const window = Promise.withResolvers<void>();
+  const settler = newSettler({ gather: () => window.promise });
+  const closed = await closeTurns(101);
+  settler.push(closed.slice(0, 1));
+  await expect.poll(depth, { timeout: 5_000, interval: 5 }).toBe(100);
+  for (const each of closed.slice(1)) {
+    settler.push([each]);
+    await turn();
+  }
+  expect(quota.calls.map((call) => call.length)).toEqual([1]);
+  window.resolve();
+  await expect.poll(depth, { timeout: 5_000, interval: 5 }).toBe(0);
+  expect(quota.calls.map((call) => call.length)).toEqual([1, 100]);
+});
+
+test("turns that close steadily make at most one call every 50 ms", async () => {
+  const settler = newSettler();
+  const closed = await closeTurns(100);
+  const started = performance.now();
+  for (let n = 0; n < closed.length; n += 5) {
+    settler.push(closed.slice(n, n + 5));
+    await sleep(10);
+  }
+  await expect.poll(depth, { timeout: 5_000, interval: 5 }).toBe(0);
+  const windows = Math.ceil((performance.now() - started) / 50);
+  expect(quota.done(bot.workspaceId)).toBe(100);
+  expect(quota.calls.length).toBeLessThanOrEqual(1 + windows);
+});
+
+test("one that stops sends what it has gathered without waiting for more", async () => {
+  const settler = newSettler({ gather: (signal) => pause(60_000, signal) });
+  const closed = await closeTurns(30);
+  settler.push(closed.slice(0, 10));
+  await expect.poll(depth, { timeout: 5_000, interval: 5 }).toBe(20);
+  settler.push(closed.slice(10));
+  await settler.stop();
+  expect(await depth()).toBe(0);
+  expect(quota.done(bot.workspaceId)).toBe(30);
+});
+
+test("what a dead process left in the outbox is settled by whoever looks after it", async () => {
+  await closeTurns(1_200);
+  await db.admin.query("UPDATE conversation.outbox SET created_at = created_at - interval '1 minute'");
+  newSettler().start();
+  await expect.poll(depth, { timeout: 5_000, interval: 20 }).toBe(0);
+  expect(quota.done(bot.workspaceId)).toBe(1_200);
+});
+
+test("an outage of the quota service loses nothing, and everything is settled once it is back", async () => {
+  const settler = newSettler();
+  settler.start();
+  quota.away = true;
+  settler.push(await closeTurns(20));
+  await expect
+    .poll(async () => (await measureOutbox(db.database)).oldestSeconds, { timeout: 5_000 })
+    .toBeGreaterThan(2.5);
+  expect(await depth()).toBe(20);
+  quota.away = false;
+  await expect.poll(depth, { timeout: 10_000, interval: 50 }).toBe(0);
+  expect(quota.done(bot.workspaceId)).toBe(20);
+});
+
+test("a turn that the answer does not name stays and is sent again, and holds up no other", async () => {
+  const turns = await closeTurns(1_001);
+  await db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '1 hour'");
+  const stuck = turns.slice(0, 501).map((turn) => turn.turnId);
+  quota.silentAbout = new Set(stuck);
+  const settler = newSettler();
+  settler.start();
+  await expect.poll(depth, { timeout: 5_000, interval: 20 }).toBe(501);
+  quota.silentAbout.clear();
+  await expect.poll(depth, { timeout: 5_000, interval: 20 }).toBe(0);
+  expect(quota.done(bot.workspaceId)).toBe(1_001);
+});
+
+test("two settlers at once settle each turn with one outcome and do not stand in each other's way", async () => {
+  await closeTurns(1_000);
+  await db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '1 minute'");
+  for (const settler of [newSettler(), newSettler()]) settler.start();
+  await expect.poll(depth, { timeout: 5_000, interval: 20 }).toBe(0);
+  expect(quota.done(bot.workspaceId)).toBe(1_000);
+});
+
+test("the metrics tell how much waits, for how long, and how long settling took", async () => {
+  const registry = new Registry();
+  const settler = newSettler({ registry });
+  const closed = await closeTurns(3);
+  await db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '90 seconds'");
+  const metrics = await registry.metrics();
+  expect(metrics).toContain("parley_outbox_depth 3");
+  expect(Number(/^parley_outbox_oldest_seconds (\S+)/m.exec(metrics)?.[1])).toBeGreaterThanOrEqual(90);
+  settler.push(closed);
+  await settler.stop();
+  expect(await registry.metrics()).toContain("parley_settle_lag_seconds_count 3");
+  expect(await registry.metrics()).toContain("parley_outbox_depth 0");
+});

@@ -1,0 +1,59 @@
+import type { Database } from "@parley/service-kit";
+import { type ClosedTurn, RECORD_CLOSED, SELECT_CLOSED } from "../turns/close-turn.store.ts";
+
+/** Longer than any turn can take: the whole stream has 5 minutes. */
+const MAX_TURN_SECONDS = 7 * 60;
+
+const SWEEP = `
+  WITH lapsed AS (
+    SELECT t.workspace_id, t.turn_id
+    FROM conversation.turns t
+    WHERE t.status = 'streaming'
+      AND t.opened_at < now() - make_interval(secs => $1)
+      AND (t.opened_at < now() - make_interval(secs => $2)
+           OR NOT EXISTS (SELECT FROM conversation.edges e WHERE e.edge_id = t.edge_id AND e.expires_at > now()))
+      AND $3::timestamptz > now() - make_interval(secs => $4)
+    LIMIT $5
+    FOR UPDATE OF t SKIP LOCKED
+  ), closed AS (
+    UPDATE conversation.turns t SET status = 'interrupted', closed_at = now()
+    FROM lapsed
+    WHERE t.workspace_id = lapsed.workspace_id AND t.turn_id = lapsed.turn_id AND t.status = 'streaming'
+    RETURNING t.*, '' AS content, '[]'::jsonb AS tools_called
+  ), ${RECORD_CLOSED}
+  ${SELECT_CLOSED}`;
+
+/**
+ * Closes as interrupted up to `limit` turns that are older than one lease and whose edge's lease has lapsed, or that are older than
+ * 7 minutes. Does nothing when the database has not answered since `seenAt` (its own time) for more than `graceSeconds`: it may
+ * have been away, and the leases with it.
+ */
+export async function sweep(
+  database: Database,
+  {
+    leaseSeconds,
+    seenAt,
+    graceSeconds,
+    limit,
+  }: { leaseSeconds: number; seenAt: string; graceSeconds: number; limit: number },
+): Promise<ClosedTurn[]> {
+  const { rows } = await database.query<ClosedTurn>({
+    name: "sweep",
+    text: SWEEP,
+    values: [leaseSeconds, MAX_TURN_SECONDS, seenAt, graceSeconds, limit],
+  });
+  return rows;
+}
+
+/** The database's time, and the seconds passed since `since`, an earlier answer; infinitely many without one. */
+export async function readClock(
+  database: Database,
+  since: string | undefined,
+): Promise<{ now: string; seconds: number }> {
+  const { rows } = await database.query<{ now: string; seconds: number | null }>(
+    "SELECT now()::text AS now, extract(epoch FROM now() - $1::timestamptz)::float8 AS seconds",
+    [since],
+  );
+  const { now = "", seconds = null } = rows[0] ?? {};
+  return { now, seconds: seconds ?? Number.POSITIVE_INFINITY };
+}

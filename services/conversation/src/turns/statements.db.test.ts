@@ -1,0 +1,88 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  CloseTurnRequestSchema,
+  type OpenTurnRequest,
+  OpenTurnRequestSchema,
+  TurnOutcome,
+} from "@parley/rpc/conversation";
+import { createLogger, type Database, Registry } from "@parley/service-kit";
+import { statementsOf } from "@parley/service-kit/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type BotConfigs, cachedBotConfigs } from "../bots/bot-configs.service.ts";
+import { Meanings } from "../knowledge/semantic-search.service.ts";
+import { closedTurns, meaningSearches } from "../metrics.ts";
+import type { Bot } from "../bots/bots.store.ts";
+import { insertPattern } from "../bot-rules/moderation.store.ts";
+import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
+import { teach } from "../testing/knowledge.ts";
+import { startTestLlm, type TestLlm } from "../testing/llm.ts";
+import { createBot, openRequest } from "../testing/turns.ts";
+import { handleCloseTurn } from "./close-turn.rpc.ts";
+import { handleOpenTurn } from "./open-turn.rpc.ts";
+
+let db: TestDatabase;
+let llm: TestLlm;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  llm = await startTestLlm();
+});
+afterAll(async () => {
+  llm.close();
+  await db.drop();
+});
+
+function openTurn(database: Database, botConfigs: BotConfigs, open: OpenTurnRequest) {
+  const searches = meaningSearches(new Registry());
+  const log = createLogger("test", "silent");
+  const meanings = new Meanings({ database, llm: llm.client, searches, log, now: () => performance.now() });
+  return handleOpenTurn({ database, botConfigs, meanings }, open);
+}
+
+const request = (bot: Bot, message = "How long do refunds take?") =>
+  create(OpenTurnRequestSchema, openRequest(bot, { message }));
+
+/** The statements of opening a turn, once its bot's configuration is known. */
+async function statementsToOpen(bot: Bot, message?: string) {
+  const configs = cachedBotConfigs(db.database);
+  await configs(bot.workspaceId, bot.id);
+  return statementsOf(db.database, (database) => openTurn(database, configs, request(bot, message)));
+}
+
+test("opening a turn costs one statement, and a second one to search what its bot knows", async () => {
+  const bot = await createBot(db.database);
+  expect(await statementsToOpen(bot)).toHaveLength(1);
+  const { workspaceId, id: botId } = bot;
+  await teach(db.database, bot, "n", "Refunds take a week.");
+  expect(await statementsToOpen(bot)).toHaveLength(2);
+  // A word that stands nowhere is looked for among those that begin or end alike, and what it stands for is searched for.
+  expect(await statementsToOpen(bot, "How long do refnuds take?")).toHaveLength(4);
+  await insertPattern(
+    db.database,
+    { workspaceId, botId },
+    { pattern: "rude", reason: "r", fallback: "", appliesTo: "message" },
+    1,
+  );
+  expect(await statementsToOpen(bot, "rude")).toHaveLength(1);
+});
+
+test("a bot's configuration is read once for all that ask at once, and not again for 4 s", async () => {
+  const bot = await createBot(db.database);
+  const statements = await statementsOf(db.database, async (database) => {
+    const configs = cachedBotConfigs(database);
+    await Promise.all(Array.from({ length: 50 }, () => configs(bot.workspaceId, bot.id)));
+    await configs(bot.workspaceId, bot.id.toUpperCase());
+  });
+  expect(statements).toHaveLength(1);
+});
+
+test("closing a turn costs one statement, and a second one when it was closed before", async () => {
+  const bot = await createBot(db.database);
+  const open = request(bot);
+  await openTurn(db.database, cachedBotConfigs(db.database), open);
+  const { workspaceId, turnId } = open;
+  const close = create(CloseTurnRequestSchema, { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11" });
+  const counter = closedTurns(new Registry());
+  const closing = (database: Database) => handleCloseTurn({ database, counter, onClosed: () => undefined }, close);
+  expect(await statementsOf(db.database, closing)).toHaveLength(1);
+  expect(await statementsOf(db.database, closing)).toHaveLength(2);
+});

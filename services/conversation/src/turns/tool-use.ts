@@ -1,0 +1,33 @@
+import type { ToolUse as ToolUseMessage } from "@parley/rpc/conversation";
+import { withoutNul } from "../text.ts";
+
+/** A call of a tool, as the transcript shows it. */
+export type ToolUse = { name: string; arguments: Record<string, unknown>; status: string; latency_ms: number };
+
+const MAX_DEPTH = 32;
+
+export function toToolUse({ name, arguments: given, status, latencyMs }: ToolUseMessage): ToolUse {
+  return { name: withoutNul(name), arguments: readArguments(given), status: withoutNul(status), latency_ms: latencyMs };
+}
+
+/** What a model gave as arguments; none for what is no object, or holds what jsonb has no room for. */
+function readArguments(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) && isShallow(value, MAX_DEPTH) && !UNSTORABLE.test(JSON.stringify(value)) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+// NUL and lone surrogates, which is how well-formed JSON writes them.
+const UNSTORABLE = /\\u(?:0000|d[89a-f][0-9a-f]{2})/;
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isShallow(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return depth > 0 && Object.values(value).every((each) => isShallow(each, depth - 1));
+}

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
+import { closing, createBot, newTurn, runTurn } from "../testing/turns.ts";
+import { closeTurn, noteTime } from "./close-turn.store.ts";
+import { openTurn } from "./open-turn.store.ts";
+import { deleteSettled } from "../settlement/outbox.store.ts";
+import { findTurnRecord } from "./turn-record.store.ts";
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+const MARKER = "a-word-that-was-said";
+
+test("a turn's record holds how it went and nothing that was said in it", async () => {
+  const bot = await createBot(db.database);
+  const turn = newTurn(bot, {
+    message: MARKER,
+    chunkIds: [9_999],
+    visitorId: MARKER,
+    visitorMetadata: `{"a":"${MARKER}"}`,
+  });
+  const messageId = await runTurn(db.database, turn, { content: MARKER });
+  const tools = [{ name: "weather", arguments: { place: MARKER }, status: "ok", latency_ms: 12 }];
+  await db.admin.query("UPDATE conversation.messages SET tools_called = $1 WHERE message_id = $2", [
+    JSON.stringify(tools),
+    messageId,
+  ]);
+  const record = await findTurnRecord(db.database, bot.workspaceId, messageId);
+  expect(record).toMatchObject({
+    turnId: turn.turnId,
+    messageId,
+    botSlug: bot.slug,
+    status: "done",
+    latencyMs: 456,
+    phases: [{ name: "open", microseconds: 1_500 }],
+    isSettling: true,
+    knowledge: [{ chunkId: 9_999, source: "", heading: "" }],
+    tools: [{ name: "weather", status: "ok", latency_ms: 12 }],
+  });
+  expect(JSON.stringify(record)).not.toContain(MARKER);
+  await deleteSettled(db.database, [turn]);
+  expect(await findTurnRecord(db.database, bot.workspaceId, messageId - 1)).toEqual({ ...record, isSettling: false });
+  expect(await findTurnRecord(db.database, (await createBot(db.database)).workspaceId, messageId)).toBeUndefined();
+});
+
+test("a turn that was blocked when it was opened is noted once where its time went, and no other turn is", async () => {
+  const bot = await createBot(db.database);
+  const blocked = newTurn(bot, { blocked: { reason: "rude", fallback: "No." } });
+  const opened = await openTurn(db.database, blocked);
+  const note = (name: string) =>
+    noteTime(db.database, { ...blocked, latencyMs: 7, phases: [{ name, microseconds: 7_000 }] });
+  await note("first");
+  await note("second");
+  expect(await findTurnRecord(db.database, bot.workspaceId, opened?.messageId ?? 0)).toMatchObject({
+    status: "blocked",
+    blockedReason: "rude",
+    latencyMs: 7,
+    phases: [{ name: "first", microseconds: 7_000 }],
+  });
+  const open = newTurn(bot);
+  const streaming = await openTurn(db.database, open);
+  await noteTime(db.database, closing(open, { latencyMs: 7 }));
+  expect(await findTurnRecord(db.database, bot.workspaceId, streaming?.messageId ?? 0)).toMatchObject({
+    status: "streaming",
+    closedAt: null,
+    latencyMs: 0,
+    phases: [],
+  });
+  await closeTurn(db.database, closing(open));
+});

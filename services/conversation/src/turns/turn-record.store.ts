@@ -1,0 +1,70 @@
+import type { Database } from "@parley/service-kit";
+import type { Status } from "./outcome.ts";
+
+/** How a turn went, without anything that was said in it. */
+export type TurnRecord = {
+  turnId: string;
+  messageId: number;
+  sessionId: string;
+  botSlug: string;
+  source: string;
+  status: Status;
+  errorCode: string;
+  blockedReason: string;
+  askedModel: string;
+  model: string;
+  tokensIn: number;
+  tokensOut: number;
+  latencyMs: number;
+  firstTokenMs: number;
+  phases: { name: string; microseconds: number }[];
+  /** The UTC month it was reserved in, "YYYY-MM"; empty when it never was. */
+  month: string;
+  openedAt: Date;
+  closedAt: Date | null;
+  /** From the one to the other, or until now. */
+  openMicroseconds: number;
+  /** Whether its outcome waits in the outbox. */
+  isSettling: boolean;
+  /** Best first; the source is empty when it is no longer there. */
+  knowledge: { chunkId: number; source: string; heading: string }[];
+  /** As they are stored, the arguments left out. */
+  tools: { name?: string; status?: string; latency_ms?: number }[];
+};
+
+// A reply's id is even, and the visitor's message has the one before it. Who has erased a conversation is not told of its turns.
+const FIND_TURN_RECORD = `
+  SELECT t.turn_id AS "turnId", t.message_id AS "messageId", t.session_id AS "sessionId", b.slug AS "botSlug", s.source, t.status,
+         t.error_code AS "errorCode", coalesce(t.blocked_reason, '') AS "blockedReason", t.asked_model AS "askedModel", t.model,
+         t.tokens_in AS "tokensIn", t.tokens_out AS "tokensOut", t.latency_ms AS "latencyMs", t.first_token_ms AS "firstTokenMs",
+         coalesce(t.phases, '[]') AS phases, coalesce(to_char(t.month, 'YYYY-MM'), '') AS month,
+         t.opened_at AS "openedAt", t.closed_at AS "closedAt",
+         (extract(epoch FROM coalesce(t.closed_at, clock_timestamp()) - t.opened_at) * 1000000)::bigint AS "openMicroseconds",
+         EXISTS (SELECT FROM conversation.outbox o WHERE o.workspace_id = t.workspace_id AND o.turn_id = t.turn_id) AS "isSettling",
+         coalesce((
+           SELECT jsonb_agg(jsonb_build_object('chunkId', used.id, 'source', coalesce(k.name, ''), 'heading', coalesce(c.heading, ''))
+                            ORDER BY used.position)
+           FROM unnest(answer.rag_chunks_used) WITH ORDINALITY AS used (id, position)
+           LEFT JOIN conversation.knowledge_chunks c ON c.workspace_id = t.workspace_id AND c.chunk_id = used.id
+           LEFT JOIN conversation.knowledge_sources k ON k.workspace_id = c.workspace_id AND k.source_id = c.source_id
+         ), '[]') AS knowledge,
+         coalesce((
+           SELECT jsonb_agg(called.tool - 'arguments' ORDER BY called.position)
+           FROM jsonb_array_elements(answer.tools_called) WITH ORDINALITY AS called (tool, position)
+         ), '[]') AS tools
+  FROM conversation.turns t
+  JOIN conversation.messages answer
+    ON answer.workspace_id = t.workspace_id AND answer.session_id = t.session_id AND answer.message_id = t.message_id
+  JOIN conversation.sessions s ON s.workspace_id = t.workspace_id AND s.session_id = t.session_id
+  JOIN conversation.bots b ON b.workspace_id = t.workspace_id AND b.bot_id = t.bot_id
+  WHERE t.workspace_id = $1 AND t.message_id = $2::bigint + $2::bigint % 2`;
+
+/** How the turn of a message went, the reply or the one before it; undefined when the workspace has no such message. */
+export async function findTurnRecord(
+  database: Database,
+  workspaceId: string,
+  messageId: number,
+): Promise<TurnRecord | undefined> {
+  const { rows } = await database.query<TurnRecord>(FIND_TURN_RECORD, [workspaceId, messageId]);
+  return rows[0];
+}

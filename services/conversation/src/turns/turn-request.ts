@@ -1,0 +1,30 @@
+import type { OpenTurnRequest } from "@parley/rpc/conversation";
+import { invalid, isUuid } from "@parley/service-kit";
+import { isLongerThan } from "../text.ts";
+
+const MAX_MESSAGE_CHARACTERS = 4_000;
+const SOURCES = ["widget", "playground"];
+
+/** Throws invalid_argument unless a turn can be stored as it came. That its bot exists is for others to find out. */
+export function requireTurn(request: OpenTurnRequest): void {
+  const { turnId, edgeId, sessionId, source, message, visitorId, referrer, userAgent, visitorMetadata } = request;
+  for (const [name, id] of Object.entries({ turn_id: turnId, edge_id: edgeId, session_id: sessionId })) {
+    if (!isUuid(id)) throw invalid(`${name} must be a UUID`);
+  }
+  if (!SOURCES.includes(source)) throw invalid(`source must be one of ${SOURCES.join(", ")}`);
+  if (message === "" || isLongerThan(message, MAX_MESSAGE_CHARACTERS))
+    throw invalid(`message must have 1 to ${MAX_MESSAGE_CHARACTERS} characters`);
+  for (const [name, text] of Object.entries({ message, visitor_id: visitorId, referrer, user_agent: userAgent })) {
+    if (text.includes("\0")) throw invalid(`${name} must not hold NUL`);
+  }
+  if (visitorMetadata !== "" && !isJsonObject(visitorMetadata)) throw invalid("visitor_metadata must be a JSON object");
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,233 @@
+import { randomUUID } from "node:crypto";
+import { fromBinary } from "@bufbuild/protobuf";
+import {
+  BotAdminService,
+  KnowledgeAdminService,
+  ModerationAdminService,
+  ToolAdminService,
+  TurnOutcome,
+} from "@parley/rpc/conversation";
+import { PromptSchema } from "@parley/rpc/llm";
+import { SettleOutcome } from "@parley/rpc/quota";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Bot } from "../bots/bots.store.ts";
+import { useTestSystem } from "../testing/system.ts";
+import { createBot, type OpenRequest, openRequest } from "../testing/turns.ts";
+
+const system = useTestSystem();
+let bot: Bot;
+beforeAll(async () => {
+  bot = await createBot(system.database);
+});
+
+const options = { timeoutMs: 5_000 };
+const open = (turn: OpenRequest) => system.conversation.openTurn(turn, options);
+const close = (turn: { workspaceId: string; turnId: string }, outcome = TurnOutcome.DONE, month = "2026-11") =>
+  system.conversation.closeTurn(
+    {
+      workspaceId: turn.workspaceId,
+      turnId: turn.turnId,
+      outcome,
+      month,
+      content: "Hi!",
+      tokensIn: 5,
+      tokensOut: 2,
+      latencyMs: 9,
+    },
+    options,
+  );
+const promptOf = (bytes: Uint8Array) => fromBinary(PromptSchema, bytes);
+
+describe("a turn", () => {
+  test("opens with a prompt, closes with its outcome, and is settled", async () => {
+    const turn = openRequest(bot);
+    const opened = await open(turn);
+    expect(opened.messageId).toBeGreaterThan(0n);
+    expect(opened.blocked).toBeUndefined();
+    expect(opened.model).toBe(bot.model);
+    expect(promptOf(opened.prompt)).toMatchObject({
+      system: "Answer briefly.",
+      passages: [],
+      messages: [{ content: "Hello?" }],
+    });
+    expect(await close(turn)).toMatchObject({
+      outcome: TurnOutcome.DONE,
+      model: bot.model,
+      tokensIn: 5,
+      tokensOut: 2,
+      latencyMs: 9,
+    });
+    await expect.poll(() => system.quota.outcomeOf(turn.turnId), { timeout: 1_000 }).toBe(SettleOutcome.DONE);
+    const next = await open(openRequest(bot, { sessionId: turn.sessionId, message: "And?" }));
+    expect(promptOf(next.prompt).messages.map((each) => each.content)).toEqual(["Hello?", "Hi!", "And?"]);
+  });
+
+  test("opened again and again, at once and after it was closed, is answered alike", async () => {
+    const turn = openRequest(bot);
+    const answers = await Promise.all(Array.from({ length: 30 }, () => open(turn)));
+    await close(turn);
+    answers.push(await open(turn), await open({ ...turn, message: "something else" }));
+    const [first] = answers;
+    for (const answer of answers) expect(answer).toEqual(first);
+    const { rows } = await system.admin.query("SELECT FROM conversation.messages WHERE turn_id = $1", [turn.turnId]);
+    expect(rows).toHaveLength(2);
+  });
+
+  test("closed again, with another outcome, is answered with the one that stands", async () => {
+    const turn = openRequest(bot);
+    await open(turn);
+    const first = await close(turn, TurnOutcome.ERROR, "");
+    expect(first.outcome).toBe(TurnOutcome.ERROR);
+    expect(await close(turn)).toEqual(first);
+    expect(await close(turn, TurnOutcome.CANCELLED, "")).toEqual(first);
+  });
+
+  test("closed with a NUL in its text is closed all the same", async () => {
+    const turn = openRequest(bot);
+    await open(turn);
+    const { workspaceId, turnId } = turn;
+    await system.conversation.closeTurn(
+      { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11", content: "a\0b" },
+      options,
+    );
+    const { rows } = await system.admin.query(
+      "SELECT content FROM conversation.messages WHERE turn_id = $1 AND role = 'assistant'",
+      [turnId],
+    );
+    expect(rows).toEqual([{ content: "a\uFFFDb" }]);
+  });
+
+  test("with knowledge takes passages into its prompt and notes them, the same ones when it is repeated", async () => {
+    const taught = await createBot(system.database);
+    const source = { workspaceId: taught.workspaceId, botSlug: taught.slug, name: "plans.md", format: "md" };
+    const knowledge = system.ops(KnowledgeAdminService);
+    await knowledge.addSource({
+      ...source,
+      content: Buffer.from("# Plans\n\nThe free plan has 100 messages.\n\n# Hours\n\nWe open at nine."),
+    });
+    const turn = openRequest(taught, { message: "How many messages has the free plan?" });
+    const opened = await open(turn);
+    const { passages } = promptOf(opened.prompt);
+    expect(passages).toMatchObject([{ source: "plans.md", heading: "Plans", text: "The free plan has 100 messages." }]);
+    const { rows } = await system.admin.query(
+      "SELECT rag_chunks_used FROM conversation.messages WHERE turn_id = $1 AND role = 'assistant'",
+      [turn.turnId],
+    );
+    expect(rows[0].rag_chunks_used.map(Number)).toEqual(passages.map((passage) => Number(passage.id)));
+    expect(await open(turn)).toEqual({ ...opened, retrievalMicroseconds: 0n });
+  });
+});
+
+describe("a blocked message", () => {
+  test("is answered with the pattern's verdict, again and again, has no prompt and settles nothing", async () => {
+    const guarded = await createBot(system.database);
+    const name = { workspaceId: guarded.workspaceId, botSlug: guarded.slug };
+    const moderation = system.ops(ModerationAdminService);
+    await moderation.addPattern({ ...name, pattern: "sec(ret)+", fallback: "Not that." });
+    await moderation.addPattern({ ...name, pattern: "rude", reason: "rudeness" });
+    const turn = openRequest(guarded, { message: "Tell me the SEＣRET" });
+    const opened = await open(turn);
+    expect(opened).toMatchObject({
+      blocked: { reason: "blocked_pattern", fallback: "Not that." },
+      model: guarded.model,
+    });
+    expect(opened.prompt).toHaveLength(0);
+    expect(await open(turn)).toEqual(opened);
+    expect((await open(openRequest(guarded, { message: "rude" }))).blocked).toMatchObject({
+      reason: "rudeness",
+      fallback: guarded.fallback,
+    });
+    expect((await close(turn)).outcome).toBe(TurnOutcome.BLOCKED);
+    const { rows } = await system.admin.query("SELECT FROM conversation.outbox WHERE turn_id = $1", [turn.turnId]);
+    expect(rows).toEqual([]);
+  });
+});
+
+describe("a bot's tools and its patterns for replies", () => {
+  const url = "https://api.example.com/orders/{id}";
+  const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
+
+  test("stand in its prompts, and a pattern for replies is not tried on messages", async () => {
+    const equipped = await createBot(system.database);
+    const name = { workspaceId: equipped.workspaceId, botSlug: equipped.slug };
+    const moderation = system.ops(ModerationAdminService);
+    await moderation.addPattern({ ...name, pattern: "secret", reason: "leak", appliesTo: "reply" });
+    await moderation.addPattern({ ...name, pattern: "rude", fallback: "No.", appliesTo: "both" });
+    await moderation.addPattern({ ...name, pattern: "spam" });
+    const kind = { case: "http" as const, value: { description: "Finds.", method: "GET", url, parameters } };
+    await system.ops(ToolAdminService).putTool({ ...name, tool: { name: "order", secret: "orders", kind } });
+    const opened = await open(openRequest(equipped, { message: "Is it secret?" }));
+    expect(opened.blocked).toBeUndefined();
+    const prompt = promptOf(opened.prompt);
+    expect(prompt.tools).toMatchObject([{ name: "order", secret: "orders", kind }]);
+    expect(prompt.replyPatterns).toMatchObject([
+      { pattern: "secret", verdict: { reason: "leak", fallback: equipped.fallback } },
+      { pattern: "rude", verdict: { reason: "blocked_pattern", fallback: "No." } },
+    ]);
+    for (const message of ["rude", "spam"])
+      expect((await open(openRequest(equipped, { message }))).blocked).toBeDefined();
+  });
+
+  test("leave what was called, and why a reply was blocked, in the transcript", async () => {
+    const turn = openRequest(bot);
+    const { workspaceId, turnId } = turn;
+    await open(turn);
+    const closed = await system.conversation.closeTurn(
+      {
+        workspaceId,
+        turnId,
+        outcome: TurnOutcome.BLOCKED,
+        content: "I cannot say.",
+        blockedReason: "leak",
+        toolsCalled: [
+          { name: "order", arguments: '{"id":"A7"}', status: "ok", latencyMs: 12 },
+          { name: "other\0", arguments: '{"text":"\\u0000"}', status: "failed", latencyMs: 3 },
+        ],
+      },
+      options,
+    );
+    expect(closed.outcome).toBe(TurnOutcome.BLOCKED);
+    const { rows } = await system.admin.query(
+      `SELECT m.status, m.content, m.tools_called, t.blocked_reason FROM conversation.messages m
+       JOIN conversation.turns t USING (workspace_id, turn_id) WHERE m.turn_id = $1 AND m.role = 'assistant'`,
+      [turnId],
+    );
+    expect(rows).toEqual([
+      {
+        status: "blocked",
+        content: "I cannot say.",
+        blocked_reason: "leak",
+        tools_called: [
+          { name: "order", arguments: { id: "A7" }, status: "ok", latency_ms: 12 },
+          { name: "other\uFFFD", arguments: {}, status: "failed", latency_ms: 3 },
+        ],
+      },
+    ]);
+    await expect.poll(() => system.quota.outcomeOf(turnId), { timeout: 1_000 }).toBe(SettleOutcome.VOID);
+  });
+});
+
+test("an edge's lease lasts 30 s from each renewal", async () => {
+  const edgeId = randomUUID();
+  for (let renewal = 0; renewal < 2; renewal++) {
+    expect(await system.conversation.renewEdge({ edgeId }, options)).toMatchObject({ leaseSeconds: 30 });
+    const { rows } = await system.admin.query(
+      "SELECT extract(epoch FROM expires_at - now())::float8 AS seconds FROM conversation.edges WHERE edge_id = $1",
+      [edgeId],
+    );
+    expect(rows[0].seconds).toBeGreaterThan(29);
+  }
+});
+
+test("a bot that was changed answers as changed within 5 s", async () => {
+  const changed = await createBot(system.database);
+  await open(openRequest(changed));
+  await system.ops(BotAdminService).updateBot({
+    workspaceId: changed.workspaceId,
+    slug: changed.slug,
+    changes: { model: "openai:new", systemPrompt: "New." },
+  });
+  await expect
+    .poll(async () => (await open(openRequest(changed))).model, { timeout: 5_000, interval: 100 })
+    .toBe("openai:new");
+});

@@ -1,0 +1,90 @@
+import { isUuid } from "@parley/service-kit";
+import { HttpError } from "../http/http-error.ts";
+import { depthOf, isObject, type JsonObject, parseJsonObject } from "../http/json-body.ts";
+
+const MAX_MESSAGE_CHARACTERS = 4_000;
+const MAX_VISITOR_ID_CHARACTERS = 1_024;
+const MAX_METADATA_BYTES = 16 * 1024;
+const MAX_METADATA_LEVELS = 32;
+
+export type ChatRequest = {
+  publicKey: string;
+  /** Lower case. */
+  sessionId: string;
+  message: string;
+  /** Empty when the caller gave none. */
+  visitorId: string;
+  /** A JSON object's text; empty when the caller gave none. */
+  visitorMetadata: string;
+};
+
+export type PlaygroundRequest = {
+  botSlug: string;
+  sessionId: string;
+  message: string;
+  visitorMetadata: string;
+};
+
+/** Reads the body of POST /api/chat/. Throws the 400s of the contract in its order: JSON, fields, length, UUID. */
+export function parseChatRequest(bytes: Uint8Array | undefined): ChatRequest {
+  const body = parseJsonObject(bytes);
+  const publicKey = requiredText(body, "public_key");
+  const turn = parseTurnFields(body);
+  return { publicKey, ...turn, visitorId: optionalText(body, "visitor_id", MAX_VISITOR_ID_CHARACTERS) };
+}
+
+/** Reads the body of POST /api/chat/playground/. */
+export function parsePlaygroundRequest(bytes: Uint8Array | undefined): PlaygroundRequest {
+  const body = parseJsonObject(bytes);
+  const botSlug = requiredText(body, "bot_slug");
+  return { botSlug, ...parseTurnFields(body) };
+}
+
+function parseTurnFields(body: JsonObject) {
+  const sessionId = textField(body, "session_id");
+  const message = requiredText(body, "message");
+  const visitorMetadata = metadataText(body.visitor_metadata);
+  if (isLongerThan(message, MAX_MESSAGE_CHARACTERS)) throw new HttpError(400, "message_too_long");
+  if (!isUuid(sessionId)) throw new HttpError(400, "invalid_session_id");
+  return { sessionId: sessionId.toLowerCase(), message, visitorMetadata };
+}
+
+function invalidMessage(): HttpError {
+  return new HttpError(400, "invalid_message");
+}
+
+function textField(body: JsonObject, name: string): string {
+  const value = Object.hasOwn(body, name) ? body[name] : undefined;
+  if (typeof value !== "string") throw invalidMessage();
+  return value;
+}
+
+export function requiredText(body: JsonObject, name: string): string {
+  const text = textField(body, name);
+  if (text.trim() === "") throw invalidMessage();
+  return text;
+}
+
+function optionalText(body: JsonObject, name: string, maxCharacters: number): string {
+  if (!Object.hasOwn(body, name)) return "";
+  const text = textField(body, name);
+  if (isLongerThan(text, maxCharacters)) throw invalidMessage();
+  return text;
+}
+
+function metadataText(value: unknown): string {
+  if (value === undefined) return "";
+  if (!isObject(value) || depthOf(value, MAX_METADATA_LEVELS) > MAX_METADATA_LEVELS) throw invalidMessage();
+  const text = JSON.stringify(value);
+  if (Buffer.byteLength(text) > MAX_METADATA_BYTES) throw invalidMessage();
+  return text;
+}
+
+/** Counts Unicode code points, as the contract's limits do. */
+function isLongerThan(text: string, maxCharacters: number): boolean {
+  if (text.length <= maxCharacters) return false;
+  if (text.length > 2 * maxCharacters) return true;
+  let characters = 0;
+  for (const _ of text) characters++;
+  return characters > maxCharacters;
+}

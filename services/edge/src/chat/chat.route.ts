@@ -1,0 +1,47 @@
+import type { FastifyInstance } from "fastify";
+import type { KeyResolver } from "../auth/public-keys.client.ts";
+import { parseChatRequest } from "./chat-request.ts";
+import { HttpError } from "../http/http-error.ts";
+import { addressBucket } from "../http/client-address.ts";
+import { enforce } from "../rate-limits/enforce.ts";
+import { POLICIES, type RateLimiter } from "../rate-limits/rate-limiter.ts";
+import { endpoint } from "../http/methods.plugin.ts";
+import { Stopwatch } from "../turns/stopwatch.ts";
+import { type StreamDeps, streamTurn } from "./stream-turn.ts";
+
+export type ChatDeps = StreamDeps & { limiter: RateLimiter; resolveKey: KeyResolver; monotonicMs: () => number };
+
+/** POST /api/chat/: a visitor's message, answered as a stream. */
+export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
+  endpoint(app, {
+    method: "POST",
+    url: "/api/chat/",
+    config: { cors: true },
+    handler: async (request, reply) => {
+      const watch = new Stopwatch(deps.monotonicMs, "limits");
+      const { publicKey, ...turn } = parseChatRequest(request.body as Buffer | undefined);
+      const bucket = addressBucket(request.ip);
+      await enforce(deps.limiter, POLICIES.chat, bucket, reply);
+      watch.enter("key");
+      const key = await deps.resolveKey(publicKey, bucket);
+      if (!key.allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
+      const { workspaceId, botId } = key;
+      const { referer = "", "user-agent": userAgent = "" } = request.headers;
+      await streamTurn(
+        deps,
+        { ...turn, workspaceId, botId, source: "widget", referrer: storable(referer), userAgent: storable(userAgent) },
+        request,
+        reply,
+        watch,
+      );
+      return reply;
+    },
+  });
+}
+
+const MAX_HEADER_CHARACTERS = 1_024;
+
+/** A header as it is stored with the session: Node gives bytes above ASCII as Latin-1, so it is always well-formed. */
+export function storable(header: string): string {
+  return header.slice(0, MAX_HEADER_CHARACTERS);
+}

@@ -1,0 +1,68 @@
+import { type RpcClient, RpcError, status } from "@parley/rpc";
+import type { ConversationService } from "@parley/rpc/conversation";
+import type { FastifyInstance } from "fastify";
+import { type TokenVerifier, userBucket } from "../auth/access-token.ts";
+import { parsePlaygroundRequest } from "./chat-request.ts";
+import { HttpError, unavailable } from "../http/http-error.ts";
+import { enforce } from "../rate-limits/enforce.ts";
+import { POLICIES, type RateLimiter } from "../rate-limits/rate-limiter.ts";
+import { endpoint } from "../http/methods.plugin.ts";
+import { Stopwatch } from "../turns/stopwatch.ts";
+import { storable } from "./chat.route.ts";
+import { type StreamDeps, streamTurn } from "./stream-turn.ts";
+
+export type PlaygroundDeps = StreamDeps & {
+  limiter: RateLimiter;
+  verifyToken: TokenVerifier;
+  conversation: RpcClient<typeof ConversationService>;
+  monotonicMs: () => number;
+};
+
+const RESOLVE_TIMEOUT_MS = 2_000;
+
+/** POST /api/chat/playground/: an owner or operator talks to a bot of their workspace. */
+export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): void {
+  endpoint(app, {
+    method: "POST",
+    url: "/api/chat/playground/",
+    config: { errorKey: "detail" },
+    handler: async (request, reply) => {
+      const watch = new Stopwatch(deps.monotonicMs, "token");
+      const caller = await deps.verifyToken(request.headers.authorization);
+      watch.enter("limits");
+      const { userId, workspaceId } = caller;
+      const { botSlug, ...turn } = parsePlaygroundRequest(request.body as Buffer | undefined);
+      await enforce(deps.limiter, POLICIES.playground, userBucket(caller), reply);
+      watch.enter("key");
+      const botId = await resolveBot(deps, workspaceId, botSlug);
+      const { referer = "", "user-agent": userAgent = "" } = request.headers;
+      await streamTurn(
+        deps,
+        {
+          ...turn,
+          workspaceId,
+          botId,
+          source: "playground",
+          visitorId: userId,
+          referrer: storable(referer),
+          userAgent: storable(userAgent),
+        },
+        request,
+        reply,
+        watch,
+      );
+      return reply;
+    },
+  });
+}
+
+async function resolveBot(deps: PlaygroundDeps, workspaceId: string, botSlug: string): Promise<string> {
+  try {
+    const { botId } = await deps.conversation.resolveBot({ workspaceId, botSlug }, { timeoutMs: RESOLVE_TIMEOUT_MS });
+    return botId;
+  } catch (error) {
+    if (error instanceof RpcError && error.status === status.NOT_FOUND)
+      throw new HttpError(404, "bot_not_found", {}, { cause: error });
+    throw unavailable(error);
+  }
+}

@@ -1,0 +1,48 @@
+import type { FastifyInstance } from "fastify";
+import type { KeyResolver } from "../auth/public-keys.client.ts";
+import { streamPacedEvents } from "./paced-events.ts";
+import { seenOf } from "./seen.ts";
+import { parseDoctorRequest } from "./doctor-request.ts";
+import { HttpError } from "../http/http-error.ts";
+import { addressBucket } from "../http/client-address.ts";
+import { enforce } from "../rate-limits/enforce.ts";
+import { POLICIES, type RateLimiter } from "../rate-limits/rate-limiter.ts";
+import { endpoint } from "../http/methods.plugin.ts";
+import type { Streams } from "../streams/open-streams.ts";
+
+export type DoctorDeps = {
+  limiter: RateLimiter;
+  resolveKey: KeyResolver;
+  streams: Streams;
+  monotonicMs: () => number;
+};
+
+/** POST /api/doctor/: paced events without a model and without quota, and the request as it arrived, for `parley doctor`. */
+export function doctorRoute(app: FastifyInstance, deps: DoctorDeps): void {
+  endpoint(app, {
+    method: "POST",
+    url: "/api/doctor/",
+    config: { cors: true },
+    handler: async (request, reply) => {
+      const { publicKey, silenceMs } = parseDoctorRequest(request.body as Buffer | undefined);
+      const bucket = addressBucket(request.ip);
+      await enforce(deps.limiter, POLICIES.chat, bucket, reply);
+      const { allowsOrigin } = await deps.resolveKey(publicKey, bucket);
+      if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
+      const stream = deps.streams.open(reply.raw, bucket);
+      reply.hijack();
+      try {
+        await streamPacedEvents(reply.raw, {
+          seen: seenOf(request),
+          silenceMs,
+          headers: reply.getHeaders(),
+          signal: stream.over,
+          monotonicMs: deps.monotonicMs,
+        });
+      } finally {
+        stream.close();
+      }
+      return reply;
+    },
+  });
+}

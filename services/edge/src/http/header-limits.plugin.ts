@@ -1,0 +1,16 @@
+import plugin from "fastify-plugin";
+import { HttpError } from "./http-error.ts";
+
+const MAX_HEADERS = 100;
+
+/** Refuses requests with more header lines than any browser and its proxies send; their bytes are limited by the parser. */
+export const headerLimits = plugin(
+  async (app) => {
+    app.addHook("onRequest", ({ raw }, _, done) => {
+      // Names and values alternate.
+      if (raw.rawHeaders.length / 2 <= MAX_HEADERS) done();
+      else done(new HttpError(431, "headers_too_large", { connection: "close" }));
+    });
+  },
+  { name: "header-limits" },
+);

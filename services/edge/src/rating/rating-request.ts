@@ -1,0 +1,28 @@
+import { isUuid } from "@parley/service-kit";
+import { requiredText } from "../chat/chat-request.ts";
+import { HttpError } from "../http/http-error.ts";
+import { type JsonObject, parseJsonObject } from "../http/json-body.ts";
+
+export type RatingRequest = { publicKey: string; sessionId: string; messageId: bigint; rating: "up" | "down" | "" };
+
+const RATINGS = ["up", "down", ""] as const;
+const DECIMAL = /^[1-9]\d{0,15}$/;
+
+/** Reads the body of POST /api/chat/rating/; the message id as the meta event gave it, or as the export writes it. */
+export function parseRatingRequest(bytes: Uint8Array | undefined): RatingRequest {
+  const body = parseJsonObject(bytes);
+  const publicKey = requiredText(body, "public_key");
+  const sessionId = requiredText(body, "session_id");
+  const rating = RATINGS.find((each) => each === body.rating);
+  const messageId = parseMessageId(body);
+  if (rating === undefined) throw new HttpError(400, "invalid_message");
+  if (!isUuid(sessionId)) throw new HttpError(400, "invalid_session_id");
+  return { publicKey, sessionId: sessionId.toLowerCase(), messageId, rating };
+}
+
+function parseMessageId(body: JsonObject): bigint {
+  const { message_id: id } = body;
+  const text = typeof id === "number" && Number.isSafeInteger(id) ? String(id) : id;
+  if (typeof text !== "string" || !DECIMAL.test(text)) throw new HttpError(400, "invalid_message");
+  return BigInt(text);
+}

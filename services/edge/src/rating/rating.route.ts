@@ -1,0 +1,42 @@
+import { type RpcClient, RpcError, status } from "@parley/rpc";
+import type { ConversationService } from "@parley/rpc/conversation";
+import type { FastifyInstance } from "fastify";
+import type { KeyResolver } from "../auth/public-keys.client.ts";
+import { HttpError, unavailable } from "../http/http-error.ts";
+import { parseRatingRequest } from "./rating-request.ts";
+import { addressBucket } from "../http/client-address.ts";
+import { enforce } from "../rate-limits/enforce.ts";
+import { POLICIES, type RateLimiter } from "../rate-limits/rate-limiter.ts";
+import { endpoint } from "../http/methods.plugin.ts";
+
+export type RatingDeps = {
+  limiter: RateLimiter;
+  resolveKey: KeyResolver;
+  conversation: RpcClient<typeof ConversationService>;
+};
+
+const RATE_TIMEOUT_MS = 3_000;
+
+/** POST /api/chat/rating/: a visitor's thumb up or down, or neither. */
+export function ratingRoute(app: FastifyInstance, deps: RatingDeps): void {
+  endpoint(app, {
+    method: "POST",
+    url: "/api/chat/rating/",
+    config: { cors: true },
+    handler: async (request, reply) => {
+      const { publicKey, ...rating } = parseRatingRequest(request.body as Buffer | undefined);
+      const bucket = addressBucket(request.ip);
+      await enforce(deps.limiter, POLICIES.rating, bucket, reply);
+      const { workspaceId, botId, allowsOrigin } = await deps.resolveKey(publicKey, bucket);
+      if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
+      try {
+        await deps.conversation.rateMessage({ workspaceId, botId, ...rating }, { timeoutMs: RATE_TIMEOUT_MS });
+      } catch (error) {
+        if (error instanceof RpcError && error.status === status.NOT_FOUND)
+          throw new HttpError(404, "message_not_found", {}, { cause: error });
+        throw unavailable(error);
+      }
+      return reply.code(204).send();
+    },
+  });
+}

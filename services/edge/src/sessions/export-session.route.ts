@@ -1,0 +1,91 @@
+import { Readable } from "node:stream";
+import { type RpcClient, RpcError, status } from "@parley/rpc";
+import type { ConversationService, ExportSessionResponse } from "@parley/rpc/conversation";
+import { isUuid } from "@parley/service-kit";
+import type { FastifyInstance } from "fastify";
+import { type Caller, type TokenVerifier, userBucket } from "../auth/access-token.ts";
+import { HttpError, unavailable } from "../http/http-error.ts";
+import { addressBucket } from "../http/client-address.ts";
+import { enforce } from "../rate-limits/enforce.ts";
+import { POLICIES, type RateLimiter } from "../rate-limits/rate-limiter.ts";
+import { endpoint } from "../http/methods.plugin.ts";
+import type { Streams } from "../streams/open-streams.ts";
+
+export type ExportDeps = {
+  limiter: RateLimiter;
+  verifyToken: TokenVerifier;
+  conversation: RpcClient<typeof ConversationService>;
+  streams: Streams;
+};
+
+const EXPORT_TIMEOUT_MS = 10 * 60_000;
+
+/** GET /api/conversations/{session_id}/export.json: one conversation's transcript, streamed from the database's cursor. */
+export function exportRoute(app: FastifyInstance, deps: ExportDeps): void {
+  endpoint(app, {
+    method: "GET",
+    url: "/api/conversations/:sessionId/export.json",
+    config: { errorKey: "detail" },
+    handler: async (request, reply) => {
+      const caller = await authenticate(deps, request.headers.authorization, async () => {
+        await enforce(deps.limiter, POLICIES.export, addressBucket(request.ip), reply);
+      });
+      await enforce(deps.limiter, POLICIES.export, userBucket(caller), reply);
+
+      const sessionId = (request.params as { sessionId: string }).sessionId.toLowerCase();
+      if (!isUuid(sessionId)) throw sessionNotFound();
+      const { workspaceId } = caller;
+      const stream = deps.streams.open(reply.raw, addressBucket(request.ip));
+      // All there is to wait for is the answer itself.
+      stream.close();
+      const pieces = deps.conversation.exportSession(
+        { workspaceId, sessionId },
+        { timeoutMs: EXPORT_TIMEOUT_MS, signal: stream.over },
+      );
+      const document = await firstPieceOrNotFound(pieces[Symbol.asyncIterator]());
+      return reply
+        .header("content-type", "application/json; charset=utf-8")
+        .header("content-disposition", `attachment; filename="session-${sessionId}.json"`)
+        .header("cache-control", "no-store")
+        .send(Readable.from(document, { objectMode: false, highWaterMark: 1 }));
+    },
+  });
+}
+
+/** Callers without a good token are counted by address before they are refused. */
+async function authenticate(
+  deps: ExportDeps,
+  authorization: string | undefined,
+  countStranger: () => Promise<void>,
+): Promise<Caller> {
+  try {
+    return await deps.verifyToken(authorization);
+  } catch (error) {
+    if (error instanceof HttpError && error.status === 401) await countStranger();
+    throw error;
+  }
+}
+
+function sessionNotFound(cause?: unknown): HttpError {
+  return new HttpError(404, "session_not_found", {}, { cause });
+}
+
+/** Waits for the first piece, while an answer other than 200 is still possible. Whoever stops reading ends the call. */
+async function firstPieceOrNotFound(pieces: AsyncIterator<ExportSessionResponse>): Promise<AsyncGenerator<Uint8Array>> {
+  let first: IteratorResult<ExportSessionResponse>;
+  try {
+    first = await pieces.next();
+  } catch (error) {
+    if (error instanceof RpcError && error.status === status.NOT_FOUND) throw sessionNotFound(error);
+    throw unavailable(error);
+  }
+  return all(first, pieces);
+}
+
+async function* all(first: IteratorResult<ExportSessionResponse>, pieces: AsyncIterator<ExportSessionResponse>) {
+  try {
+    for (let piece = first; !piece.done; piece = await pieces.next()) yield piece.value.json;
+  } finally {
+    await pieces.return?.();
+  }
+}

@@ -1,0 +1,24 @@
+import type { FastifyInstance } from "fastify";
+import type { KeyResolver } from "../auth/public-keys.client.ts";
+import { HttpError } from "../http/http-error.ts";
+import { addressBucket } from "../http/client-address.ts";
+import { endpoint } from "../http/methods.plugin.ts";
+
+/** GET /api/widget/config/: how the widget shows the bot, once a boot. */
+export function widgetConfigRoute(app: FastifyInstance, deps: { resolveKey: KeyResolver }): void {
+  endpoint(app, {
+    method: "GET",
+    url: "/api/widget/config/",
+    config: { cors: true },
+    handler: async (request, reply) => {
+      const publicKey = (request.query as { public_key?: unknown }).public_key;
+      if (typeof publicKey !== "string" || publicKey.trim() === "") throw new HttpError(400, "invalid_message");
+      const key = await deps.resolveKey(publicKey, addressBucket(request.ip));
+      if (!key.allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
+      return reply
+        .header("cache-control", "public, max-age=60")
+        .header("content-type", "application/json; charset=utf-8")
+        .send(key.configBody);
+    },
+  });
+}

@@ -1,0 +1,292 @@
+import { randomUUID } from "node:crypto";
+import { createLogger } from "@parley/service-kit";
+import { type FakeProvider, startFakeProvider, startTcpProxy } from "@parley/test-support";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { deleteOldCalls } from "./retention.worker.ts";
+import { listCallsOfMonth } from "./calls.store.ts";
+import { sumCalls } from "./sum-calls.store.ts";
+import { eventually, startTestProxy, statusOf, type TestProxy } from "../testing/llm-proxy.ts";
+
+let provider: FakeProvider;
+let proxy: TestProxy;
+const config = (url: string) => `
+  default_model: fake:default
+  providers:
+    fake:
+      base_url: ${url}
+      retries: { base_delay_ms: 1 }
+      prices: { priced: { input: 1000, output: 2000 } }
+    hasty:
+      base_url: ${url}
+      timeouts: { first_token_ms: 700 }
+    quiet:
+      base_url: ${url}
+      timeouts: { silence_ms: 700 }
+`;
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  proxy = await startTestProxy({ config: config(provider.url) });
+});
+afterAll(async () => {
+  await proxy.drop();
+  await provider.close();
+});
+afterEach(() => provider.reset());
+
+describe("the call ledger", () => {
+  test("tells of a reply what the provider saw", async () => {
+    const turnId = randomUUID();
+    provider.script([{ status: 503 }, { status: 503 }, { firstTokenMs: 60, everyMs: 10 }]);
+    const before = Date.now();
+    await proxy.generate({ turnId, model: "fake:priced" });
+    const [row] = await proxy.rowsOf("ws_test", turnId);
+    expect(row).toMatchObject({
+      workspaceId: "ws_test",
+      turnId,
+      provider: "fake",
+      model: "fake:priced",
+      asked: "fake:priced",
+      tokensIn: 21,
+      tokensOut: 34,
+      estimated: false,
+      attempts: provider.requests.length,
+      failovers: 0,
+      outcome: "complete",
+      reason: "",
+      cost: "0.0890000000",
+    });
+    expect(row?.firstTokenMs).toBeGreaterThanOrEqual(60);
+    expect(row?.latencyMs).toBeGreaterThanOrEqual((row?.firstTokenMs ?? 0) + 50);
+    expect(Math.abs((row?.createdAt.getTime() ?? 0) - before)).toBeLessThan(1_000);
+  });
+
+  test.each([
+    ["fake:status-401", { outcome: "provider_auth", reason: "http_401", tokensIn: 0, tokensOut: 0, attempts: 1 }],
+    ["hasty:hang", { outcome: "provider_timeout", reason: "first_token_timeout", firstTokenMs: 0 }],
+    ["quiet:stall-after-2", { outcome: "provider_timeout", reason: "silence_timeout", estimated: true }],
+    ["fake:cut-after-3", { outcome: "provider_error", reason: "truncated", estimated: true, tokensOut: 3 }],
+    ["fake:html", { outcome: "provider_error", reason: "not_a_stream" }],
+    ["fake:default", { outcome: "complete", cost: null }],
+  ])("says how it ended: %s", async (model, expected) => {
+    const turnId = randomUUID();
+    await proxy.generate({ turnId, model });
+    expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject(expected);
+  });
+
+  test("keeps no name that is no model's", async () => {
+    const turnId = randomUUID();
+    await proxy.generate({ turnId, model: "anything\0at all" });
+    expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject({
+      outcome: "model_unknown",
+      asked: "",
+      model: "",
+      attempts: 0,
+    });
+  });
+
+  test("has one row a call: the calls of a turn stand in order, and only under their workspace", async () => {
+    const turnId = randomUUID();
+    for (const model of ["fake:one", "fake:two"]) await proxy.generate({ turnId, model });
+    const rows = await proxy.rowsOf("ws_test", turnId, 2);
+    expect(rows.map((row) => row.model)).toEqual(["fake:one", "fake:two"]);
+    const { calls } = await proxy.admin.calls.listCalls({ workspaceId: "ws_test", turnId });
+    expect(calls.map(({ model, outcome, attempts, tokensIn }) => [model, outcome, attempts, tokensIn])).toEqual([
+      ["fake:one", "complete", 1, 21],
+      ["fake:two", "complete", 1, 21],
+    ]);
+    expect(calls[0]?.startedAt).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    expect((await proxy.admin.calls.listCalls({ workspaceId: "ws_other", turnId })).calls).toEqual([]);
+  });
+
+  test("is listed by workspace and month, the newest first, a page at a time, each call once", async () => {
+    const workspaceId = "ws_pages";
+    const turnIds = Array.from({ length: 7 }, () => randomUUID());
+    for (const turnId of turnIds) await proxy.generate({ turnId, workspaceId });
+    for (const turnId of turnIds) await proxy.rowsOf(workspaceId, turnId);
+    const listed: string[] = [];
+    let pageToken = "";
+    const month = new Date().toISOString().slice(0, 7);
+    do {
+      const page = await proxy.admin.calls.listCallsOfMonth({ workspaceId, month, pageSize: 3, pageToken });
+      expect(page.calls.length).toBeLessThanOrEqual(3);
+      listed.push(...page.calls.map((call) => call.turnId));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+    expect(listed).toEqual(turnIds.toReversed());
+    expect((await proxy.admin.calls.listCallsOfMonth({ workspaceId, month: "2020-01" })).calls).toEqual([]);
+    expect((await proxy.admin.calls.listCallsOfMonth({ workspaceId: "ws_none" })).calls).toEqual([]);
+  });
+
+  test("adds up what a month's calls used and cost, by workspace", async () => {
+    const workspaceId = "ws_sums";
+    for (const model of ["fake:priced", "fake:priced", "fake:other", "fake:no-usage", "fake:status-401"]) {
+      const turnId = randomUUID();
+      await proxy.generate({ turnId, workspaceId, model });
+      await proxy.rowsOf(workspaceId, turnId);
+    }
+    const expected = {
+      workspaceId,
+      calls: 5n,
+      tokensIn: 21n * 3n + 2n,
+      tokensOut: 34n * 3n + 10n,
+      cost: "0.1780000000",
+      unpricedCalls: 2n,
+      estimatedCalls: 1n,
+    };
+    const { sums, month } = await proxy.admin.calls.sumCalls({});
+    expect(month).toBe(new Date().toISOString().slice(0, 7));
+    expect(sums.find((sum) => sum.workspaceId === workspaceId)).toMatchObject(expected);
+    expect(sums.map((sum) => sum.workspaceId)).toEqual(sums.map((sum) => sum.workspaceId).toSorted());
+    expect((await proxy.admin.calls.sumCalls({ workspaceId })).sums).toEqual([expect.objectContaining(expected)]);
+    expect((await proxy.admin.calls.sumCalls({ month: "2020-01" })).sums).toEqual([]);
+  });
+
+  test("a call is of the month its turn was reserved in, whenever it began", async () => {
+    const [turnId, other] = [randomUUID(), randomUUID()];
+    await proxy.generate({ turnId, workspaceId: "ws_reserved", month: "2031-01" });
+    await proxy.generate({ turnId: other, workspaceId: "ws_reserved" });
+    await Promise.all([turnId, other].map((each) => proxy.rowsOf("ws_reserved", each)));
+    const callsOf = async (month: string) => {
+      const { sums } = await proxy.admin.calls.sumCalls({ month, workspaceIds: ["ws_reserved", "ws_none"] });
+      return sums.map(({ workspaceId, calls }) => [workspaceId, calls]);
+    };
+    expect(await callsOf("2031-01")).toEqual([["ws_reserved", 1n]]);
+    expect(await callsOf("")).toEqual([["ws_reserved", 1n]]);
+    await expect(proxy.generate({ month: "2031-13" })).rejects.toThrow("month");
+    const tooMany = Array.from({ length: 1_001 }, (_, index) => `ws_${index}`);
+    await expect(proxy.admin.calls.sumCalls({ workspaceIds: tooMany })).rejects.toThrow("workspace_ids");
+  });
+
+  test("a month is UTC's, to the last moment, whatever the database's time zone", async () => {
+    const connection = await proxy.database.connect();
+    try {
+      await connection.query("BEGIN; SET LOCAL timezone = 'Pacific/Auckland'");
+      await connection.query(
+        `INSERT INTO llm.calls
+         SELECT 'ws_month', gen_random_uuid(), gen_random_uuid(), 'p', 'p:m', '', 1, 1, false, 0, 0, 0, 1, 0, 'complete', '', 2, at
+         FROM unnest(ARRAY['2026-01-31T23:59:59.999Z', '2026-02-01T00:00:00Z', '2026-02-01T00:00:00.001Z']::timestamptz[]) at`,
+      );
+      for (const [month, expected] of [
+        ["2025-12", 0],
+        ["2026-01", 1],
+        ["2026-02", 2],
+        ["2026-03", 0],
+      ] as const) {
+        const listed = await listCallsOfMonth(connection, "ws_month", month, { before: undefined, limit: 9 });
+        const [sum] = await sumCalls(connection, month, ["ws_month"]);
+        expect([listed.length, sum?.calls ?? 0], month).toEqual([expected, expected]);
+      }
+    } finally {
+      await connection.query("ROLLBACK");
+      connection.release();
+    }
+  });
+
+  test.each([
+    ["a page of a size that is none", { workspaceId: "w", pageSize: -1 }, "page_size"],
+    ["a page too large", { workspaceId: "w", pageSize: 1_001 }, "page_size"],
+    ["a place that is none", { workspaceId: "w", pageToken: "1.x" }, "page_token"],
+    ["a month that is none", { workspaceId: "w", month: "2026-13" }, "month"],
+    ["no workspace", { workspaceId: "" }, "workspace_id"],
+  ])("refuses to list %s", async (_, request, named) => {
+    await expect(proxy.admin.calls.listCallsOfMonth(request)).rejects.toThrow(named);
+  });
+
+  test("is read by its indexes, however many workspaces there are", async () => {
+    const { rows } = await proxy.database.query<{ indexes: number }>(
+      "SELECT count(*)::integer AS indexes FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = 'calls_month' AND i.indisvalid",
+    );
+    expect(rows[0]?.indexes).toBe(1);
+    const plan = await proxy.database.query(
+      "EXPLAIN SELECT * FROM llm.calls WHERE workspace_id = 'w' AND created_at >= '2026-01-01' AND created_at < '2026-02-01' ORDER BY created_at DESC, call_id DESC LIMIT 10",
+    );
+    expect(JSON.stringify(plan.rows)).toContain("calls_month");
+  });
+
+  test("refuses to list what has no workspace or turn", async () => {
+    await expect(proxy.admin.calls.listCalls({ workspaceId: "", turnId: randomUUID() })).rejects.toThrow(
+      "workspace_id",
+    );
+    await expect(proxy.admin.calls.listCalls({ workspaceId: "w", turnId: "x" })).rejects.toThrow("turn_id");
+  });
+
+  test("a thousand replies leave a thousand rows", async () => {
+    const calls = Array.from({ length: 1_000 }, () =>
+      proxy.generate({ model: "builtin:extractive", workspaceId: "ws_many" }),
+    );
+    await Promise.all(calls);
+    const count = async () => {
+      const { rows } = await proxy.database.query<{ count: number }>(
+        "SELECT count(*)::integer AS count FROM llm.calls WHERE workspace_id = 'ws_many'",
+      );
+      return rows[0]?.count;
+    };
+    await eventually(count, (rows) => rows === 1_000);
+  });
+});
+
+describe("the ledger's retention", () => {
+  test("deletes what is older, of every workspace, in small batches, and nothing else", async () => {
+    const insert = (workspaceId: string, count: number, ageDays: number) =>
+      proxy.database.query(
+        `INSERT INTO llm.calls
+         SELECT $1, gen_random_uuid(), gen_random_uuid(), 'p', 'p:m', '', 0, 0, false, 0, 0, 0, 1, 0, 'complete', '', NULL,
+                now() - make_interval(days => $3)
+         FROM generate_series(1, $2)`,
+        [workspaceId, count, ageDays],
+      );
+    await Promise.all([
+      insert("old_1", 25, 31),
+      insert("old_1", 3, 29),
+      insert("old_2", 7, 400),
+      insert("young", 4, 0),
+    ]);
+    const log = createLogger("test", "silent");
+    const { signal } = new AbortController();
+    const remove = () => deleteOldCalls({ database: proxy.database, days: 30, batch: 10, log }, signal);
+    // Two replicas at once.
+    const deleted = await Promise.all([remove(), remove()]);
+    expect(deleted[0] + deleted[1]).toBe(32);
+    expect(await remove()).toBe(0);
+    const { rows } = await proxy.database.query(
+      "SELECT workspace_id AS id, count(*)::integer AS left FROM llm.calls WHERE workspace_id IN ('old_1', 'old_2', 'young') GROUP BY 1 ORDER BY 1",
+    );
+    expect(rows).toEqual([
+      { id: "old_1", left: 3 },
+      { id: "young", left: 4 },
+    ]);
+  });
+});
+
+describe("with its database away", () => {
+  test("replies go on, and their rows are stored when it is back, each once", async () => {
+    const turnId = randomUUID();
+    const network = await startTcpProxy({ targetPort: Number(new URL(proxy.databaseUrl).port) });
+    const url = new URL(proxy.databaseUrl);
+    url.port = String(network.port);
+    const other = await startTestProxy({ config: config(provider.url), environment: { DATABASE_URL: url.href } });
+    try {
+      await network.drop();
+      for (let call = 0; call < 3; call++) {
+        const started = performance.now();
+        expect(statusOf(await other.generate({ turnId }))).toBe("COMPLETE");
+        expect(performance.now() - started).toBeLessThan(1_500);
+      }
+      await eventually(
+        () => other.metric('parley_llm_ledger_failures_total{service="llm-proxy"}'),
+        (failures = 0) => failures > 0,
+      );
+      expect((await fetch(`${other.opsUrl}/healthz/ready`)).status).toBe(200);
+      await network.resume();
+      expect(await proxy.rowsOf("ws_test", turnId, 3)).toHaveLength(3);
+      // It counts a row once it has heard that the row is there.
+      await eventually(
+        () => other.metric('parley_llm_ledger_rows_total{result="late",service="llm-proxy"}'),
+        (late) => late === 3,
+      );
+    } finally {
+      await other.drop();
+      await network.close();
+    }
+  });
+});

@@ -1,0 +1,35 @@
+import type { Database } from "@parley/service-kit";
+import { EVERY_WORKSPACE } from "./workspaces.store.ts";
+
+const LIST_EXPIRED = `
+  ${EVERY_WORKSPACE}
+  SELECT id FROM workspaces
+  WHERE EXISTS (
+    SELECT FROM llm.calls c WHERE c.workspace_id = id AND c.created_at < now() - make_interval(days => $1)
+  )`;
+
+/** The workspaces that have calls older than so many days. */
+export async function listExpiredWorkspaces(database: Database, days: number): Promise<string[]> {
+  const { rows } = await database.query<{ id: string }>(LIST_EXPIRED, [days]);
+  return rows.map((row) => row.id);
+}
+
+const DELETE_EXPIRED = `
+  DELETE FROM llm.calls
+  WHERE workspace_id = $1 AND call_id IN (
+    SELECT c.call_id FROM llm.calls c
+    WHERE c.workspace_id = $1 AND c.created_at < now() - make_interval(days => $2)
+    ORDER BY c.created_at, c.call_id
+    LIMIT $3
+  )`;
+
+/** Deletes a workspace's oldest calls, at most `limit`, as long as they are older than so many days. Returns how many. */
+export async function deleteExpiredCalls(
+  database: Database,
+  workspaceId: string,
+  days: number,
+  limit: number,
+): Promise<number> {
+  const { rowCount } = await database.query(DELETE_EXPIRED, [workspaceId, days, limit]);
+  return rowCount ?? 0;
+}

@@ -1,0 +1,117 @@
+import { status } from "@parley/rpc";
+import { embedText, type FakeProvider, startFakeProvider } from "@parley/test-support";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { eventually, startTestProxy, type TestProxy } from "../testing/llm-proxy.ts";
+
+let provider: FakeProvider;
+let proxy: TestProxy;
+const config = (embeddings: string) => `
+  providers:
+    near:
+      base_url: ${provider.url}
+      timeouts: { first_token_ms: 1000 }
+      retries: { max_attempts: 2, base_delay_ms: 1 }
+      breaker: { failures: 1000 }
+  ${embeddings}
+`;
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  proxy = await startTestProxy({ config: config("embeddings: { model: near:small, dimensions: 64 }") });
+});
+afterAll(async () => {
+  await proxy.drop();
+  await provider.close();
+});
+afterEach(() => provider.reset());
+
+const metric = (outcome: string) =>
+  proxy.metric(`parley_llm_embeddings_total{provider="near",outcome="${outcome}",service="llm-proxy"}`);
+
+/** What a caller is told of a failure. */
+async function failureOf(call: Promise<unknown>) {
+  const error = await call.then(
+    () => undefined,
+    (thrown: { status: number; code: string; message: string }) => thrown,
+  );
+  return error && [status[error.status], error.code];
+}
+
+test("texts become vectors in their order, with the model, its length and the tokens", async () => {
+  const before = (await metric("complete")) ?? 0;
+  const { model, dimensions, tokens, embeddings } = await proxy.embed(["one two", "three"]);
+  expect({ model, dimensions, tokens }).toEqual({ model: "near:small@64", dimensions: 64, tokens: 3 });
+  const expected = ["one two", "three"].map((text) => Array.from(new Float32Array(embedText(text, 64))));
+  expect(embeddings.map(({ values }) => values)).toEqual(expected);
+  expect(provider.requests[0]?.body).toEqual({
+    model: "small",
+    input: ["one two", "three"],
+    encoding_format: "float",
+    dimensions: 64,
+  });
+  expect(await metric("complete")).toBe(before + 1);
+  expect(
+    await proxy.metric('parley_llm_embedding_tokens_total{provider="near",service="llm-proxy"}'),
+  ).toBeGreaterThanOrEqual(3);
+});
+
+test("without texts only the model is told, and nobody is asked", async () => {
+  expect(await proxy.embed([])).toMatchObject({ model: "near:small@64", embeddings: [], tokens: 0 });
+  expect(provider.requests).toEqual([]);
+});
+
+test("too many texts, an empty one, a huge one or no workspace are refused", async () => {
+  for (const call of [
+    proxy.embed(Array.from({ length: 65 }, () => "a")),
+    proxy.embed(["a", " "]),
+    proxy.embed(["a".repeat(8_001)]),
+    proxy.embed(["a"], { workspaceId: "" }),
+  ])
+    expect(await failureOf(call)).toEqual(["INVALID_ARGUMENT", "invalid_argument"]);
+  expect(provider.requests).toEqual([]);
+});
+
+describe("a provider that fails", () => {
+  test.each([
+    ["once", [{ status: 500 }], 2],
+    ["to keep its connection once", [{ fault: "cut" as const }], 2],
+    ["to send what was asked once", [{ body: '{"data":[]}' }], undefined],
+  ])("%s", async (_, script, requests) => {
+    provider.script(script);
+    const call = proxy.embed(["a"]);
+    if (requests === undefined) expect(await failureOf(call)).toEqual(["ABORTED", "provider_error"]);
+    else expect((await call).embeddings).toHaveLength(1);
+    expect(provider.requests).toHaveLength(requests ?? 1);
+  });
+
+  test.each([
+    ["refuses the key", { status: 401 }, "provider_auth", 1],
+    ["limits", { status: 429, headers: { "retry-after": "60" } }, "provider_rate_limited", 1],
+    ["goes on failing", { status: 503 }, "provider_error", 2],
+    ["never answers", { hangs: true }, "provider_timeout", 1],
+    ["sends a page", { body: "<!doctype html>" }, "provider_error", 1],
+    ["sends numbers that are none", { body: '{"data":[{"index":0,"embedding":[1,null]}]}' }, "provider_error", 1],
+    ["sends a vector without direction", { body: '{"data":[{"index":0,"embedding":[0,0]}]}' }, "provider_error", 1],
+  ])("and %s ends the call with its code", async (_, reply, code, requests) => {
+    provider.script(() => reply);
+    expect(await failureOf(proxy.embed(["a"]))).toEqual(["ABORTED", code]);
+    expect(provider.requests).toHaveLength(requests);
+  });
+});
+
+test("a caller who does not wait any longer takes the provider's call along", async () => {
+  provider.script([{ hangs: true }]);
+  expect(await failureOf(proxy.embed(["a"], { timeoutMs: 300 }))).toEqual(["DEADLINE_EXCEEDED", "deadline_exceeded"]);
+  await eventually(
+    () => provider.closedByClient().length,
+    (count) => count === 1,
+  );
+});
+
+test("where no model is configured any more, callers are told so", async () => {
+  proxy.writeConfig(config(""));
+  await eventually(
+    () => proxy.embed([]),
+    ({ model }) => model === "",
+  );
+  expect(await failureOf(proxy.embed(["a"]))).toEqual(["FAILED_PRECONDITION", "embeddings_not_configured"]);
+});

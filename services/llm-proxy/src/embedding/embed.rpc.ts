@@ -1,0 +1,34 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { type CallContext, RpcError, status } from "@parley/rpc";
+import type { EmbedRequest, EmbedResponseSchema } from "@parley/rpc/llm";
+import { invalid, isWorkspaceId, ServiceError } from "@parley/service-kit";
+import { ProviderFailure } from "../providers/failure.ts";
+import type { Embedder } from "./embedder.ts";
+
+const MAX_TEXTS = 64;
+const MAX_TEXT_CHARACTERS = 8_000;
+
+/** Turns a batch of texts into vectors; without texts it tells which model would. */
+export async function handleEmbed(
+  embedder: Embedder,
+  { workspaceId, texts }: EmbedRequest,
+  { signal }: Pick<CallContext, "signal">,
+): Promise<MessageInitShape<typeof EmbedResponseSchema>> {
+  if (texts.length > 0 && !isWorkspaceId(workspaceId)) throw invalid("workspace_id is not that of a workspace");
+  if (texts.length > MAX_TEXTS) throw invalid(`texts must be at most ${MAX_TEXTS}`);
+  if (texts.some((text) => text.trim() === "" || text.length > MAX_TEXT_CHARACTERS))
+    throw invalid(`each text must have 1 to ${MAX_TEXT_CHARACTERS} characters`);
+  const { model } = embedder;
+  if (texts.length === 0) return { model: model?.id ?? "" };
+  if (model === undefined)
+    throw new ServiceError("failed_precondition", "embeddings_not_configured", "LLM_CONFIG names no embeddings model");
+  try {
+    const { vectors, tokens } = await embedder.embed(model, workspaceId, texts, signal);
+    const embeddings = vectors.map((values) => ({ values }));
+    return { model: model.id, embeddings, dimensions: vectors[0]?.length ?? 0, tokens };
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error;
+    // Not UNAVAILABLE: that would be retried by the channel, and it has been here.
+    throw new RpcError(status.ABORTED, error.code, `the embeddings model failed: ${error.reason}`, { cause: error });
+  }
+}

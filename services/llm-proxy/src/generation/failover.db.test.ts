@@ -1,0 +1,164 @@
+import { randomUUID } from "node:crypto";
+import { type FakeProvider, startFakeProvider } from "@parley/test-support";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { eventually, startTestProxy, statusOf, type TestProxy } from "../testing/llm-proxy.ts";
+
+let first: FakeProvider;
+let second: FakeProvider;
+let proxy: TestProxy;
+beforeAll(async () => {
+  [first, second] = await Promise.all([startFakeProvider(), startFakeProvider()]);
+  const common = "timeouts: { first_token_ms: 2000, silence_ms: 2000 }, retries: { max_attempts: 2, base_delay_ms: 1 }";
+  proxy = await startTestProxy({
+    config: `
+      default_model: route:main
+      providers:
+        first: { base_url: ${first.url}, ${common}, breaker: { failures: 1000 } }
+        second: { base_url: ${second.url}, ${common}, breaker: { failures: 3, cooldown_ms: 1500 } }
+        narrow: { base_url: ${second.url}, concurrency: { max_active: 2, max_queued: 1, max_wait_ms: 150 } }
+      routes:
+        main: ["first:default", "second:default", "builtin:extractive"]
+        narrow: ["narrow:default", "first:default"]
+    `,
+  });
+});
+afterAll(async () => {
+  await proxy.drop();
+  await Promise.all([first.close(), second.close()]);
+});
+afterEach(() => {
+  first.reset();
+  second.reset();
+});
+
+describe("a route", () => {
+  test.each([
+    ["refuses our key", { status: 401 }, 1],
+    ["does not know the model", { status: 404 }, 1],
+    ["fails", { status: 500 }, 2],
+    ["limits for long", { status: 429, headers: { "retry-after": "60" } }, 1],
+    ["dies", { fault: "cut", afterTokens: 0 }, 2],
+    ["answers an error in the stream", { fault: "error", afterTokens: 0 }, 2],
+    ["does not start", { hangs: true }, 1],
+    ["sends a page", { headers: { "content-type": "text/html" }, body: "<html>" }, 1],
+  ] as const)("whose first model %s is answered by the next", async (_, reply, attempts) => {
+    first.script(() => reply);
+    const turnId = randomUUID();
+    const events = await proxy.generate({ turnId });
+    expect(statusOf(events)).toBe("COMPLETE");
+    expect(events.end).toMatchObject({ model: "second:default", attempts: attempts + 1 });
+    expect(events.text).toBe("Hello from the scripted provider, token by token.");
+    const [row] = await proxy.rowsOf("ws_test", turnId);
+    expect(row).toMatchObject({
+      model: "second:default",
+      failovers: 1,
+      attempts: attempts + 1,
+      outcome: "complete",
+      reason: "",
+    });
+    expect(row?.tries.map(({ model, sent, outcome, next }) => [model, sent, outcome === "complete", next])).toEqual([
+      ...Array.from({ length: attempts }, (_, index) => [
+        "first:default",
+        true,
+        false,
+        index === attempts - 1 ? "failover" : "retry",
+      ]),
+      ["second:default", true, true, ""],
+    ]);
+    expect([first.requests.length, second.requests.length]).toEqual([attempts, 1]);
+  });
+
+  test.each(["cut", "stall", "error", "end"] as const)("is never changed after the first token: %s", async (fault) => {
+    first.script(() => ({ everyMs: 20, fault, afterTokens: 3 }));
+    const events = await proxy.generate();
+    expect(statusOf(events)).toBe(fault === "stall" ? "PROVIDER_TIMEOUT" : "PROVIDER_ERROR");
+    expect("Hello from the").toContain(events.text);
+    expect(events.text).not.toBe("");
+    expect(events.end.model).toBe("first:default");
+    expect(second.requests).toEqual([]);
+  });
+
+  test("that is exhausted ends as its last model did", async () => {
+    first.script(() => ({ status: 500 }));
+    second.script(() => ({ status: 401 }));
+    const events = await proxy.generate({ message: "Who are you?" });
+    // The built-in model closes the route, and always answers.
+    expect(events.end).toMatchObject({ model: "builtin:extractive", attempts: 4 });
+    expect(events.text).toMatch(/^Sorry, I don't know/);
+  });
+});
+
+describe("a breaker", () => {
+  test("opens after faults in a row, spares the provider, and closes when it is back", async () => {
+    second.script(() => ({ status: 500 }));
+    for (let call = 0; call < 2; call++) await proxy.generate({ model: "second:x" });
+    const asked = second.requests.length;
+    expect(asked).toBe(3);
+    const turnId = randomUUID();
+    const events = await proxy.generate({ model: "second:x", turnId });
+    const [refused] = await proxy.rowsOf("ws_test", turnId);
+    expect(refused?.tries).toMatchObject([
+      { sent: false, outcome: "provider_error", reason: "breaker_open", next: "end" },
+    ]);
+    expect([statusOf(events), events.end.attempts, events.end.model]).toEqual(["PROVIDER_ERROR", 0, ""]);
+    expect(second.requests).toHaveLength(asked);
+    expect(await proxy.metric('parley_llm_breaker_state{provider="second",service="llm-proxy"}')).toBe(2);
+    second.script(() => undefined);
+    await eventually(
+      () => proxy.generate({ model: "second:x" }),
+      (again) => statusOf(again) === "COMPLETE",
+    );
+    expect(await proxy.metric('parley_llm_breaker_state{provider="second",service="llm-proxy"}')).toBe(0);
+  });
+
+  test("stays closed while the provider answers, whatever it refuses", async () => {
+    second.script(() => ({ status: 400 }));
+    for (let call = 0; call < 6; call++) await proxy.generate({ model: "second:x" });
+    expect(second.requests).toHaveLength(6);
+  });
+
+  test("stays closed for replies that break off in the middle", async () => {
+    second.script(() => ({ everyMs: 10, fault: "cut", afterTokens: 3 }));
+    for (let call = 0; call < 6; call++) await proxy.generate({ model: "second:x" });
+    expect(second.requests).toHaveLength(6);
+  });
+});
+
+describe("a cap on calls at once", () => {
+  test("is kept; who waits too long or finds the queue full is refused, or goes to the next model", async () => {
+    second.script(() => ({ everyMs: 60 }));
+    const calls = Array.from({ length: 5 }, () => proxy.generate({ model: "narrow:x" }));
+    const statuses = (await Promise.all(calls)).map(statusOf).sort();
+    expect(statuses).toEqual([
+      "COMPLETE",
+      "COMPLETE",
+      "PROVIDER_RATE_LIMITED",
+      "PROVIDER_RATE_LIMITED",
+      "PROVIDER_RATE_LIMITED",
+    ]);
+    expect(second.requests).toHaveLength(2);
+    const routed = await Promise.all(Array.from({ length: 5 }, () => proxy.generate({ model: "route:narrow" })));
+    expect(routed.map(statusOf)).toEqual(Array(5).fill("COMPLETE"));
+    expect(first.requests).toHaveLength(3);
+  });
+
+  test("gives a place back however a call ends", async () => {
+    second.script(
+      (_, index) => [{ status: 401 }, { fault: "cut" as const, afterTokens: 2 }, { hangs: true }][index % 3],
+    );
+    for (let call = 0; call < 5; call++) {
+      const caller = new AbortController();
+      const asked = second.requests.length;
+      const left = proxy.generate({ model: "narrow:x", signal: caller.signal }).catch(() => undefined);
+      await eventually(
+        () => second.requests.length,
+        (length) => length > asked,
+      );
+      setTimeout(() => caller.abort(), 50);
+      await left;
+    }
+    second.script(() => undefined);
+    const events = await Promise.all([proxy.generate({ model: "narrow:x" }), proxy.generate({ model: "narrow:x" })]);
+    expect(events.map(statusOf)).toEqual(["COMPLETE", "COMPLETE"]);
+  });
+});

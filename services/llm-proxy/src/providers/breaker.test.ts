@@ -1,0 +1,63 @@
+import { testClock } from "@parley/test-support";
+import { expect, test } from "vitest";
+import { Breaker } from "./breaker.ts";
+
+function setUp() {
+  const clock = testClock(0);
+  const breaker = new Breaker({ failures: 3, cooldownMs: 1_000 }, clock.now);
+  const call = (verdict: "ok" | "fault" | "neutral") => {
+    const settle = breaker.admit();
+    settle?.(verdict);
+    return settle !== undefined;
+  };
+  return { clock, breaker, call };
+}
+
+test("opens after so many faults in a row, and refuses every call until it has cooled down", () => {
+  const { clock, breaker, call } = setUp();
+  for (const verdict of ["fault", "fault", "ok", "fault", "fault"] as const) call(verdict);
+  expect(breaker.state).toBe("closed");
+  call("fault");
+  expect(breaker.state).toBe("open");
+  clock.advance(999);
+  expect(call("ok")).toBe(false);
+  clock.advance(1);
+  expect(breaker.state).toBe("half_open");
+});
+
+test("half open, lets one call through at a time; its success closes it", () => {
+  const { clock, breaker, call } = setUp();
+  for (let fault = 0; fault < 3; fault++) call("fault");
+  clock.advance(1_000);
+  const probe = breaker.admit();
+  expect(probe).toBeDefined();
+  expect(breaker.admit()).toBeUndefined();
+  probe?.("ok");
+  expect(breaker.state).toBe("closed");
+  call("fault");
+  call("fault");
+  expect(breaker.state).toBe("closed");
+});
+
+test("half open, a fault opens it for another while, and a caller who left leaves the probe to the next", () => {
+  const { clock, breaker, call } = setUp();
+  for (let fault = 0; fault < 3; fault++) call("fault");
+  clock.advance(1_000);
+  expect(call("neutral")).toBe(true);
+  expect(breaker.state).toBe("half_open");
+  expect(call("fault")).toBe(true);
+  expect(breaker.state).toBe("open");
+  clock.advance(999);
+  expect(breaker.state).toBe("open");
+});
+
+test("calls from before it opened neither close it nor keep it open", () => {
+  const { clock, breaker, call } = setUp();
+  const [early, late] = [breaker.admit(), breaker.admit()];
+  for (let fault = 0; fault < 3; fault++) call("fault");
+  early?.("ok");
+  expect(breaker.state).toBe("open");
+  clock.advance(1_000);
+  late?.("fault");
+  expect(breaker.state).toBe("half_open");
+});

@@ -1,0 +1,202 @@
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { createClient as createAdminClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import { createClient, openChannel, type RpcClient } from "@parley/rpc";
+import {
+  CallLedgerAdminService,
+  type EmbedResponse,
+  type GenerateEnd,
+  type GenerateResponse,
+  GenerateStatus,
+  LlmService,
+  PromptSchema,
+  ProviderAdminService,
+  Role,
+  type ToolCall,
+} from "@parley/rpc/llm";
+import { createLogger, type Database, Lifecycle, migrate, openDatabase } from "@parley/service-kit";
+import { createDatabase, freePorts } from "@parley/test-support";
+import { migrations } from "../../migrations/index.ts";
+import { readConfig } from "../config.ts";
+import { start } from "../server.ts";
+import { type CallRow, listCalls } from "../call-log/calls.store.ts";
+
+const TOKEN = "token-of-the-tests";
+const PASSWORD = "password-of-the-tests";
+const log = createLogger("test", "silent");
+
+export type Events = {
+  /** Of each delta, in order. */
+  texts: string[];
+  text: string;
+  /** Every end that came; a right stream has one. */
+  ends: GenerateEnd[];
+  /** The tools that were called, in order. */
+  toolCalls: ToolCall[];
+  end: GenerateEnd;
+};
+
+export type GenerateOptions = {
+  model?: string;
+  message?: string;
+  prompt?: MessageInitShape<typeof PromptSchema>;
+  workspaceId?: string;
+  turnId?: string;
+  month?: string;
+  signal?: AbortSignal;
+  onText?: (text: string) => void;
+};
+
+/** A running llm-proxy with its database: real gRPC, real HTTP to its providers. */
+export type TestProxy = {
+  generate(options?: GenerateOptions): Promise<Events>;
+  /** The same, to be read at the test's own pace. */
+  open(options?: GenerateOptions): AsyncIterable<GenerateResponse>;
+  generateUnauthenticated(): Promise<Events>;
+  embed(texts: string[], options?: { timeoutMs?: number; workspaceId?: string }): Promise<EmbedResponse>;
+  admin: ReturnType<typeof adminClients>;
+  database: Database;
+  /** As the service's own role. */
+  databaseUrl: string;
+  opsUrl: string;
+  /** The rows of a turn, once there are as many as expected. */
+  rowsOf(workspaceId: string, turnId: string, count?: number): Promise<CallRow[]>;
+  /** The value of a series, labels and all; undefined when there is none. */
+  metric(series: string): Promise<number | undefined>;
+  writeConfig(yaml: string): void;
+  /** Stops it as SIGTERM would. */
+  close(): Promise<void>;
+  drop(): Promise<void>;
+};
+
+/** Starts one on free ports; with `config` (YAML) it runs on a file, else on `environment`. */
+export async function startTestProxy(
+  options: { config?: string; environment?: Record<string, string> } = {},
+): Promise<TestProxy> {
+  const testDatabase = await createDatabase();
+  const role = `parley_llm_${testDatabase.name}`;
+  await migrate({ url: testDatabase.url, schema: "llm", role, rolePassword: PASSWORD, migrations });
+  const url = new URL(testDatabase.url);
+  [url.username, url.password] = [role, PASSWORD];
+  const [grpcPort = 0, opsPort = 0] = await freePorts(2);
+  const folder = mkdtempSync(join(tmpdir(), "llm-proxy-"));
+  const configPath = join(folder, "llm.yaml");
+  if (options.config !== undefined) writeFileSync(configPath, options.config);
+  const config = readConfig({
+    GRPC_PORT: String(grpcPort),
+    OPS_PORT: String(opsPort),
+    DATABASE_URL: url.href,
+    INTERNAL_TOKEN: TOKEN,
+    ADMIN_TOKEN: TOKEN,
+    DRAIN_MS: "2000",
+    ...(options.config !== undefined && { LLM_CONFIG: configPath }),
+    ...options.environment,
+  });
+  const lifecycle = new Lifecycle(log);
+  await start(config, log, lifecycle);
+  const channel = openChannel({ target: `127.0.0.1:${grpcPort}`, retryable: [] });
+  const client = createClient(LlmService, channel, (metadata) => metadata.set("authorization", `Bearer ${TOKEN}`));
+  const stranger = createClient(LlmService, channel, (metadata) => metadata.set("authorization", "Bearer guess"));
+  const database = openDatabase({ url: testDatabase.url, applicationName: "test", maxConnections: 2 }, log);
+  const opsUrl = `http://127.0.0.1:${opsPort}`;
+  return {
+    database,
+    databaseUrl: url.href,
+    opsUrl,
+    admin: adminClients(opsUrl),
+    generate: (given) => generate(client, given),
+    open: (given) => open(client, given),
+    generateUnauthenticated: () => generate(stranger),
+    embed: (texts, { timeoutMs = 15_000, workspaceId = "ws_test" } = {}) =>
+      client.embed({ workspaceId, texts }, { timeoutMs }),
+    async rowsOf(workspaceId, turnId, count = 1) {
+      return eventually(
+        () => listCalls(database, workspaceId, turnId),
+        (rows) => rows.length >= count,
+      );
+    },
+    async metric(series) {
+      const page = await (await fetch(`${opsUrl}/metrics`)).text();
+      const line = page.split("\n").find((each) => each.startsWith(`${series} `));
+      return line === undefined ? undefined : Number(line.slice(series.length + 1));
+    },
+    writeConfig: (yaml) => writeFileSync(configPath, yaml),
+    close: async () => void (await lifecycle.close()),
+    async drop() {
+      channel.close();
+      await lifecycle.close();
+      await database.end();
+      await testDatabase.drop();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** Asks until the answer is as it should be; fails after five seconds. */
+export async function eventually<T>(ask: () => Promise<T> | T, isRight: (answer: T) => boolean): Promise<T> {
+  const deadline = performance.now() + 5_000;
+  for (;;) {
+    const answer = await ask();
+    if (isRight(answer)) return answer;
+    if (performance.now() > deadline) throw new Error(`still ${JSON.stringify(answer)} after five seconds`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+function adminClients(baseUrl: string) {
+  const transport = createConnectTransport({
+    baseUrl,
+    httpVersion: "1.1",
+    interceptors: [
+      (next) => (request) => {
+        request.header.set("authorization", `Bearer ${TOKEN}`);
+        return next(request);
+      },
+    ],
+  });
+  return {
+    providers: createAdminClient(ProviderAdminService, transport),
+    calls: createAdminClient(CallLedgerAdminService, transport),
+  };
+}
+
+type LlmClient = RpcClient<typeof LlmService>;
+
+function open(client: LlmClient, options: GenerateOptions = {}) {
+  const { message = "Hello?", prompt = { messages: [{ role: Role.USER, content: message }] } } = options;
+  const request = {
+    workspaceId: options.workspaceId ?? "ws_test",
+    turnId: options.turnId ?? randomUUID(),
+    model: options.model ?? "",
+    month: options.month ?? "",
+    prompt: toBinary(PromptSchema, create(PromptSchema, prompt)),
+  };
+  return client.generate(request, { timeoutMs: 15_000, ...(options.signal && { signal: options.signal }) });
+}
+
+async function generate(client: LlmClient, options: GenerateOptions = {}): Promise<Events> {
+  const texts: string[] = [];
+  const ends: GenerateEnd[] = [];
+  const toolCalls: ToolCall[] = [];
+  for await (const { event } of open(client, options)) {
+    if (ends.length > 0) throw new Error(`a ${event.case} came after the end`);
+    if (event.case === "end") ends.push(event.value);
+    if (event.case === "toolCall") toolCalls.push(event.value);
+    if (event.case === "delta") {
+      texts.push(event.value.text);
+      options.onText?.(event.value.text);
+    }
+  }
+  const [end] = ends;
+  if (end === undefined) throw new Error("the stream closed without an end");
+  return { texts, text: texts.join(""), ends, end, toolCalls };
+}
+
+/** The status's name, which reads better in a failed test than its number. */
+export function statusOf({ end }: Events): string {
+  return GenerateStatus[end.status];
+}

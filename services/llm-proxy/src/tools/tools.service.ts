@@ -1,0 +1,117 @@
+import { SERVER_SEPARATOR } from "@parley/bot-rules/tools";
+import type { McpServer, Tool } from "@parley/rpc/llm";
+import { type EgressPolicy, guardedAgent, type Lifecycle, type Logger } from "@parley/service-kit";
+import type { ToolFailure, ToolStatus, ToolUse } from "./tool-call.ts";
+import type { Metrics } from "../metrics.ts";
+import type { Settings } from "../settings/settings.ts";
+import type { CallableTool } from "./callable.ts";
+import { toToolFailure } from "./failures.ts";
+import { httpTool } from "./http-tool.client.ts";
+import { McpOffers } from "./mcp-offers.client.ts";
+import { type McpDeps, McpSession, type OfferedTool } from "./mcp-session.client.ts";
+import { credentialsFor } from "./secrets.ts";
+import { Toolbox, type ToolKind } from "./toolbox.ts";
+
+export type ToolsDeps = {
+  egress: EgressPolicy;
+  settings: () => Settings;
+  metrics: Pick<Metrics, "toolCalls" | "toolDuration">;
+  log: Logger;
+  now: () => number;
+};
+
+/** Whose reply the tools are for. */
+export type ToolsOwner = { workspaceId: string; turnId: string };
+
+const MAX_FUNCTIONS = 64;
+const MAX_NAME_CHARACTERS = 64;
+const MAX_DESCRIPTION_CHARACTERS = 2_000;
+const MAX_SCHEMA_CHARACTERS = 16 * 1024;
+
+/** Opens bots' tools for a reply: asks MCP servers what they offer, and lends out what a model may call. */
+export class Tools {
+  readonly #deps: ToolsDeps;
+  readonly #mcp: McpDeps;
+  readonly #offers: McpOffers;
+
+  constructor(deps: ToolsDeps, lifecycle: Lifecycle) {
+    this.#deps = deps;
+    const dispatcher = guardedAgent(deps.egress);
+    lifecycle.onClose("tools", () => dispatcher.destroy());
+    this.#mcp = { dispatcher, limits: () => deps.settings().tools };
+    this.#offers = new McpOffers(this.#mcp);
+  }
+
+  /** To be closed when the reply has ended. A tool that cannot be opened is left out, with a word in the log. */
+  async open(tools: readonly Tool[], owner: ToolsOwner, signal: AbortSignal): Promise<Toolbox> {
+    const { now, settings } = this.#deps;
+    const sessions: McpSession[] = [];
+    const opened = await Promise.all(tools.map((tool) => this.#open(tool, owner, sessions, signal)));
+    const callable = new Map<string, CallableTool>();
+    for (const tool of opened.flat())
+      if (callable.size < MAX_FUNCTIONS && !callable.has(tool.function.name)) callable.set(tool.function.name, tool);
+    return new Toolbox(callable, {
+      limits: settings().tools,
+      now,
+      onCall: (kind, use, detail) => this.#note(kind, use, detail, owner),
+      close: async () => void (await Promise.all(sessions.map((session) => session.close()))),
+    });
+  }
+
+  async #open(tool: Tool, owner: ToolsOwner, sessions: McpSession[], signal: AbortSignal): Promise<CallableTool[]> {
+    const { settings, egress } = this.#deps;
+    const { name, secret, kind } = tool;
+    const credentials = () => credentialsFor(settings().toolSecrets, secret, kind.value?.url ?? "", owner.workspaceId);
+    const warn = ({ status, detail }: ToolFailure) => this.#warn(name, status, detail, owner);
+    try {
+      if (kind.case === "http") {
+        const { timeoutMs, maxResultBytes } = settings().tools;
+        return [httpTool(name, kind.value, credentials, { egress, timeoutMs, maxResultBytes })];
+      }
+      if (kind.case !== "mcp") return [];
+      const target = { url: kind.value.url, credentials: credentials() };
+      const key = [owner.workspaceId, secret, target.url].join("\n");
+      const onFailure = (error: unknown) => warn(toToolFailure(error));
+      const offered = await this.#offers.of(key, { target, onFailure }, signal);
+      const session = new McpSession(target, this.#mcp);
+      sessions.push(session);
+      return offered.flatMap((each) => mcpTool(name, kind.value, each, session));
+    } catch (error) {
+      warn(toToolFailure(error));
+      return [];
+    }
+  }
+
+  #note(kind: ToolKind, use: ToolUse, detail: string, owner: ToolsOwner): void {
+    const { metrics } = this.#deps;
+    metrics.toolCalls.inc({ kind, status: use.status });
+    metrics.toolDuration.observe({ kind }, use.latencyMs / 1_000);
+    // A name that is no tool's is the model's own invention, and not for the log.
+    if (use.status !== "ok") this.#warn(kind === "none" ? "" : use.name, use.status, detail, owner);
+  }
+
+  #warn(tool: string, status: ToolStatus, detail: string, { turnId, workspaceId }: ToolsOwner): void {
+    this.#deps.log.warn({ turn_id: turnId, workspace_id: workspaceId, tool, status, detail }, "a tool failed");
+  }
+}
+
+/** A server's tool under a name that models can call; none when its description is too large to be sent along with every question. */
+function mcpTool(server: string, { only }: McpServer, offered: OfferedTool, session: McpSession): CallableTool[] {
+  const { name, description, schema } = offered;
+  const isChosen = only.length === 0 || only.includes(name);
+  if (!isChosen || JSON.stringify(schema).length > MAX_SCHEMA_CHARACTERS) return [];
+  const callName = `${server}${SERVER_SEPARATOR}${name.replaceAll(/[^A-Za-z0-9_-]/g, "_")}`;
+  return [
+    {
+      kind: "mcp",
+      function: {
+        name: callName.slice(0, MAX_NAME_CHARACTERS),
+        description: description.slice(0, MAX_DESCRIPTION_CHARACTERS).toWellFormed(),
+        parameters: schema,
+      },
+      // The server checks them itself, and its schemas are a stranger's: nothing is compiled from them.
+      problemWith: () => undefined,
+      call: (values, { signal }) => session.call(name, values, signal),
+    },
+  ];
+}

@@ -1,0 +1,26 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { BooksAdminService } from "@parley/rpc/quota";
+import { type Database, isWorkspaceId } from "@parley/service-kit";
+import { requireTurnId } from "../usage/turn-id.ts";
+import { readTurnEntry } from "./turn-entry.store.ts";
+
+/** The admin service that shows single entries of the books. */
+export function booksAdmin(database: Database): ServiceImpl<typeof BooksAdminService> {
+  return {
+    async getTurnEntry(request) {
+      const turnId = requireTurnId(request.turnId);
+      const found = isWorkspaceId(request.workspaceId)
+        ? await readTurnEntry(database, request.workspaceId, turnId)
+        : undefined;
+      if (found === undefined) return { entry: {} };
+      const { state, month, heldAt, settledAt, countedAt } = found;
+      return {
+        entry: { state, month, heldAt: toText(heldAt), settledAt: toText(settledAt), countedAt: toText(countedAt) },
+      };
+    },
+  };
+}
+
+function toText(time: Date | null): string {
+  return time?.toISOString() ?? "";
+}

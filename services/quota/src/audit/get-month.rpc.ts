@@ -1,0 +1,14 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { GetMonthRequest, GetMonthResponseSchema } from "@parley/rpc/quota";
+import { type Database, isWorkspaceId, parseMonth } from "@parley/service-kit";
+import { currentMonth, readMonth } from "../usage/usage.store.ts";
+
+export async function handleGetMonth(
+  database: Database,
+  request: GetMonthRequest,
+): Promise<MessageInitShape<typeof GetMonthResponseSchema>> {
+  const month = parseMonth(request.month) ?? (await currentMonth(database));
+  // A workspace that could not exist has no books.
+  const couldExist = request.workspaceId === "" || isWorkspaceId(request.workspaceId);
+  return { month, workspaces: couldExist ? await readMonth(database, request.workspaceId, month) : [] };
+}

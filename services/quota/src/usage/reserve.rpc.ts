@@ -1,0 +1,25 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { type ReserveRequest, type ReserveResponseSchema, ReserveStatus } from "@parley/rpc/quota";
+import { type Database, isWorkspaceId, notFound } from "@parley/service-kit";
+import { requireTurnId } from "./turn-id.ts";
+import { reserve } from "./reservations.store.ts";
+import type { ReservationCounter } from "./usage.metrics.ts";
+
+const STATUS = {
+  held: ReserveStatus.HELD,
+  exceeded: ReserveStatus.EXCEEDED,
+  settled: ReserveStatus.SETTLED,
+} as const;
+
+export async function handleReserve(
+  database: Database,
+  counter: ReservationCounter,
+  request: ReserveRequest,
+): Promise<MessageInitShape<typeof ReserveResponseSchema>> {
+  const turnId = requireTurnId(request.turnId);
+  const found = isWorkspaceId(request.workspaceId) ? await reserve(database, request.workspaceId, turnId) : undefined;
+  if (found === undefined) throw notFound("workspace_not_found", "no such workspace");
+  const { plan, used, cap } = found;
+  counter.inc({ plan, status: found.status });
+  return { status: STATUS[found.status], month: found.status === "held" ? found.month : "", plan, used, cap };
+}

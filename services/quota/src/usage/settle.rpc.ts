@@ -1,0 +1,31 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { type Settlement, SettleOutcome, type SettleRequest, type SettleResponseSchema } from "@parley/rpc/quota";
+import { type Database, invalid, parseMonth } from "@parley/service-kit";
+import { requireTurnId } from "./turn-id.ts";
+import * as store from "./reservations.store.ts";
+
+const MAX_SETTLEMENTS = 1_000;
+
+export async function handleSettle(
+  database: Database,
+  request: SettleRequest,
+): Promise<MessageInitShape<typeof SettleResponseSchema>> {
+  if (request.settlements.length > MAX_SETTLEMENTS) throw invalid(`at most ${MAX_SETTLEMENTS} settlements a call`);
+  const settled = await store.settle(database, request.settlements.map(toStore));
+  return { settled: settled.map((each) => ({ ...each, outcome: fromStore(each.outcome) })) };
+}
+
+function toStore(settlement: Settlement): store.Settlement {
+  const { workspaceId, outcome } = settlement;
+  if (outcome === SettleOutcome.UNSPECIFIED) throw invalid("a settlement needs an outcome");
+  return {
+    workspaceId,
+    turnId: requireTurnId(settlement.turnId),
+    outcome: outcome === SettleOutcome.DONE ? "done" : "void",
+    month: parseMonth(settlement.month),
+  };
+}
+
+function fromStore(outcome: store.Outcome): SettleOutcome {
+  return outcome === "done" ? SettleOutcome.DONE : SettleOutcome.VOID;
+}

@@ -1,0 +1,32 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { WorkspaceAdminService } from "@parley/rpc/quota";
+import { type Database, invalid, isWorkspaceId, parseMonth } from "@parley/service-kit";
+import { listNearestCap, listUsage } from "./list-usage.store.ts";
+import { currentMonth } from "./usage.store.ts";
+
+const DEFAULT_PAGE = 500;
+const MAX_PAGE = 1_000;
+const DEFAULT_NEAREST = 10;
+const MAX_NEAREST = 100;
+
+/** What the admin service tells of many workspaces at once. */
+export function usageAdmin(
+  database: Database,
+): Pick<ServiceImpl<typeof WorkspaceAdminService>, "listUsage" | "listNearestCap"> {
+  return {
+    async listUsage(request) {
+      const { pageSize, pageToken: after } = request;
+      if (pageSize < 0 || pageSize > MAX_PAGE) throw invalid(`page_size must be from 0 to ${MAX_PAGE}`);
+      if (after !== "" && !isWorkspaceId(after)) throw invalid("page_token is none that a page before gave");
+      const month = parseMonth(request.month) ?? (await currentMonth(database));
+      const limit = pageSize || DEFAULT_PAGE;
+      const workspaces = await listUsage(database, month, { after, limit });
+      const last = workspaces.length === limit ? workspaces.at(-1) : undefined;
+      return { workspaces, month, nextPageToken: last?.workspaceId ?? "" };
+    },
+    async listNearestCap({ limit }) {
+      if (limit < 0 || limit > MAX_NEAREST) throw invalid(`limit must be from 0 to ${MAX_NEAREST}`);
+      return { workspaces: await listNearestCap(database, limit || DEFAULT_NEAREST) };
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { WorkspaceAdminService } from "@parley/rpc/quota";
+import { type Database, invalid, isWorkspaceId, ServiceError } from "@parley/service-kit";
+import { handleGetUsage } from "../usage/get-usage.rpc.ts";
+import { requireWorkspace, toMessage } from "./get-workspace.rpc.ts";
+import { insertWorkspace, listPlans, listWorkspaces, updatePlan, updateRetention } from "./workspaces.store.ts";
+import { usageAdmin } from "../usage/usage.admin.ts";
+
+const MAX_NAME_CHARACTERS = 200;
+const MAX_RETENTION_DAYS = 3_650;
+
+/** The admin service of workspaces and plans; `newId` makes the ids of workspaces that bring none. */
+export function workspaceAdmin(database: Database, newId: () => string): ServiceImpl<typeof WorkspaceAdminService> {
+  const requirePlan = async (plan: string) => {
+    const plans = await listPlans(database);
+    if (!plans.includes(plan)) throw invalid(`plan must be one of ${plans.join(", ")}`);
+  };
+  return {
+    ...usageAdmin(database),
+    async createWorkspace(request) {
+      const name = request.name.trim();
+      if (name === "" || name.length > MAX_NAME_CHARACTERS)
+        throw invalid(`name must have 1 to ${MAX_NAME_CHARACTERS} characters`);
+      const id = request.id === "" ? newId() : request.id;
+      if (!isWorkspaceId(id)) throw invalid("id must be 1 to 64 of A-Z a-z 0-9 . _ -");
+      await requirePlan(request.plan);
+      if (!(await insertWorkspace(database, id, name, request.plan))) {
+        throw new ServiceError("already_exists", "workspace_exists", "a workspace of this id exists already");
+      }
+      return { workspace: await requireWorkspace(database, id) };
+    },
+    async listWorkspaces() {
+      return { workspaces: (await listWorkspaces(database)).map(toMessage) };
+    },
+    async setPlan(request) {
+      await requirePlan(request.plan);
+      await requireWorkspace(database, request.workspaceId);
+      await updatePlan(database, request.workspaceId, request.plan);
+      return { workspace: await requireWorkspace(database, request.workspaceId) };
+    },
+    async setRetention({ workspaceId, retentionDays }) {
+      if (retentionDays < 0 || retentionDays > MAX_RETENTION_DAYS)
+        throw invalid(`retention_days must be from 0, for ever, to ${MAX_RETENTION_DAYS}`);
+      await requireWorkspace(database, workspaceId);
+      await updateRetention(database, workspaceId, retentionDays);
+      return { workspace: await requireWorkspace(database, workspaceId) };
+    },
+    async showUsage(request) {
+      return { usage: await handleGetUsage(database, request) };
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { nodeFlags, startProcess } from "@parley/test-support";
+import { ADMIN_TOKEN, root } from "./processes.ts";
+import type { System } from "./system.ts";
+
+export type CliResult = { code: number | null; stdout: string; stderr: string };
+
+/** What an operator's shell has, to reach a system. */
+export function cliEnv({ conversation, quota, llm }: System): Record<string, string> {
+  const at = ({ opsPort }: { opsPort: number }) => `http://127.0.0.1:${opsPort}`;
+  return {
+    ADMIN_TOKEN,
+    PARLEY_CONVERSATION_URL: at(conversation),
+    PARLEY_QUOTA_URL: at(quota),
+    PARLEY_LLM_URL: at(llm),
+  };
+}
+
+/** Runs the command line as its user does. */
+export async function runCli(args: readonly string[], env: Record<string, string>, cwd = root): Promise<CliResult> {
+  const parley = await startProcess({
+    name: `parley ${args.join(" ")}`,
+    command: process.execPath,
+    args: [...nodeFlags, `${root}packages/cli/src/main.ts`, ...args],
+    cwd,
+    env,
+  });
+  const { code } = await parley.exited;
+  return { code, stdout: parley.stdout(), stderr: parley.stderr() };
+}
+
+/** What a command wrote with `--json`; fails the test when it did not exit 0. */
+export async function cliJson<T>(args: readonly string[], env: Record<string, string>): Promise<T> {
+  const { code, stdout, stderr } = await runCli([...args, "--json"], env);
+  if (code !== 0) throw new Error(`parley ${args.join(" ")} exited ${code}: ${stderr}`);
+  return JSON.parse(stdout) as T;
+}

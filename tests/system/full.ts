@@ -1,0 +1,1 @@
+export { figure, isFull } from "@parley/test-support";

@@ -1,0 +1,95 @@
+import { createServer } from "node:http";
+import { freePort } from "@parley/test-support";
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import Provider, { type Adapter, type Configuration } from "oidc-provider";
+
+export type Sso = {
+  issuer: string;
+  audience: string;
+  jwksUrl: string;
+  /** An access token of a user, issued by the OAuth 2.0 token endpoint; without `workspaceId` it carries no workspace claim. */
+  token(options: { workspaceId?: string; user?: string }): Promise<string>;
+  /** Any claims, signed with the identity provider's own key: what no honest one would issue. */
+  sign(claims: JWTPayload): Promise<string>;
+  stop(): Promise<void>;
+};
+
+const AUDIENCE = "https://parley.test/api";
+const SECRET = "secret-of-the-test-client";
+const KEY_ID = "sso-1";
+const USERS = ["owner", "second-owner", "operator"];
+const TOKEN_TTL_S = 3_600;
+
+/** Keeps nothing, because nothing has to be kept: access tokens are JWTs, and the clients stand in the configuration. */
+const keepsNothing = (): Adapter => ({
+  upsert: async () => undefined,
+  find: async () => undefined,
+  findByUserCode: async () => undefined,
+  findByUid: async () => undefined,
+  consume: async () => undefined,
+  destroy: async () => undefined,
+  revokeByGrantId: async () => undefined,
+});
+
+/** A real OAuth 2.0 identity provider on loopback that issues JWT access tokens with a workspace claim. */
+export async function startSso(): Promise<Sso> {
+  const port = await freePort();
+  const issuer = `http://127.0.0.1:${port}`;
+  const { privateKey } = await generateKeyPair("RS256", { extractable: true });
+  const provider = new Provider(issuer, {
+    adapter: keepsNothing,
+    ttl: { ClientCredentials: TOKEN_TTL_S },
+    jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: KEY_ID, alg: "RS256", use: "sig" }] },
+    clients: USERS.map((user) => ({
+      client_id: user,
+      client_secret: SECRET,
+      grant_types: ["client_credentials"],
+      redirect_uris: [],
+      response_types: [],
+    })),
+    features: {
+      devInteractions: { enabled: false },
+      clientCredentials: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        getResourceServerInfo: () => ({
+          scope: "",
+          audience: AUDIENCE,
+          accessTokenTTL: TOKEN_TTL_S,
+          accessTokenFormat: "jwt",
+        }),
+      },
+    },
+    extraTokenClaims: (ctx) => {
+      const workspace = (ctx.oidc.body as { workspace?: string } | undefined)?.workspace;
+      return workspace === undefined ? undefined : { workspace_id: workspace };
+    },
+  } satisfies Configuration);
+  const server = createServer(provider.callback());
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  return {
+    issuer,
+    audience: AUDIENCE,
+    jwksUrl: `${issuer}/jwks`,
+    async token({ workspaceId, user = "owner" }) {
+      const response = await fetch(`${issuer}/token`, {
+        method: "POST",
+        headers: { authorization: `Basic ${Buffer.from(`${user}:${SECRET}`).toString("base64")}` },
+        body: new URLSearchParams({
+          grant_type: "client_credentials",
+          resource: AUDIENCE,
+          ...(workspaceId === undefined ? {} : { workspace: workspaceId }),
+        }),
+      });
+      const { access_token: token } = (await response.json()) as { access_token?: string };
+      if (token === undefined) throw new Error(`the identity provider answered ${response.status}`);
+      return token;
+    },
+    sign: (claims) => new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: KEY_ID }).sign(privateKey),
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

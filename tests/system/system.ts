@@ -1,0 +1,182 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createDatabase, type FakeProvider, type Script, startFakeProvider, type TestDatabase } from "@parley/test-support";
+import { inject } from "vitest";
+import { type Admin, adminClients } from "./admin.ts";
+import { query } from "./books.ts";
+import type {} from "./global-setup.ts";
+import { defineService, PASSWORD, runMigrations, type ServiceProcess } from "./processes.ts";
+import { type Sso, startSso } from "./sso.ts";
+
+export type SystemOptions = {
+  /** Edge processes; 1 unless given. */
+  edges?: number;
+  /** The Redis they share; each limits alone without it. */
+  redisUrl?: string;
+  /** What the provider answers; by the model's name unless given. */
+  script?: Script;
+  /** The providers and routes, as a file of LLM_CONFIG, told where the scripted provider is; the environment's unless given. */
+  llmConfig?: (providerUrl: string) => object;
+  /** The PostgreSQL server to make a database on; the test run's own unless given. */
+  databaseServerUrl?: string;
+  /** A migrated database, for its caller to drop; a new one unless given. */
+  database?: TestDatabase;
+  /** Called once the schemas are there and before any service starts. */
+  prepareDatabase?: (database: TestDatabase) => Promise<void>;
+  /** On top of what every service gets. */
+  env?: Partial<Record<"edge" | "conversation" | "quota" | "llm-proxy", Record<string, string>>>;
+};
+
+/** The whole of Parley as an operator runs it: a database, four services, a single sign-on, and a provider that costs nothing. */
+export type System = {
+  edges: ServiceProcess[];
+  conversation: ServiceProcess;
+  quota: ServiceProcess;
+  llm: ServiceProcess;
+  admin: Admin;
+  sso: Sso;
+  provider: FakeProvider;
+  database: TestDatabase;
+  /** The public origin of an edge. */
+  url(edge?: number): string;
+  /** Starts one more process of a service on the same database; it is stopped with the system. */
+  startReplica(name: DatabaseOwner): Promise<ServiceProcess>;
+  /** Starts one more edge, with this on top of what the others have; it is stopped with the system. */
+  startEdge(env: Record<string, string>): Promise<ServiceProcess>;
+  stop(): Promise<void>;
+};
+
+export type DatabaseOwner = keyof typeof SCHEMAS;
+
+const SCHEMAS = { conversation: "conversation", quota: "quota", "llm-proxy": "llm" } as const;
+/** What the model proxy shows the provider. */
+export const PROVIDER_KEY = "sk-key-of-the-tests";
+
+export async function startSystem(options: SystemOptions = {}): Promise<System> {
+  const [database, sso, provider] = await Promise.all([
+    options.database ?? createMigratedDatabase(options.databaseServerUrl),
+    startSso(),
+    startFakeProvider(options.script),
+  ]);
+  // The tests' server commits without waiting for its log; here a crash of the database must lose nothing, as in production.
+  await query(database, `ALTER DATABASE "${database.name}" SET synchronous_commit = on`);
+  const directory = await mkdtemp(join(tmpdir(), "parley-test-"));
+  await options.prepareDatabase?.(database);
+
+  const define = {
+    quota: () => defineService("quota", { DATABASE_URL: ownUrl(database.url, "quota"), ...options.env?.quota }),
+    "llm-proxy": async () =>
+      defineService("llm-proxy", {
+        DATABASE_URL: ownUrl(database.url, "llm-proxy"),
+        OPENAI_API_KEY: PROVIDER_KEY,
+        OPENAI_BASE_URL: provider.url,
+        ...(options.llmConfig && { LLM_CONFIG: await writeConfig(directory, options.llmConfig(provider.url)) }),
+        ...options.env?.["llm-proxy"],
+      }),
+    conversation: () =>
+      defineService("conversation", {
+        DATABASE_URL: ownUrl(database.url, "conversation"),
+        QUOTA_TARGET: `127.0.0.1:${quota.port}`,
+        LLM_TARGET: `127.0.0.1:${llm.port}`,
+        ...options.env?.conversation,
+      }),
+  };
+  const quota = await define.quota();
+  const llm = await define["llm-proxy"]();
+  const conversation = await define.conversation();
+  const replicas: ServiceProcess[] = [];
+  const defineEdge = (env: Record<string, string> = {}) =>
+    defineService("edge", {
+      CONVERSATION_TARGET: `127.0.0.1:${conversation.port}`,
+      QUOTA_TARGET: `127.0.0.1:${quota.port}`,
+      LLM_TARGET: `127.0.0.1:${llm.port}`,
+      JWT_ISSUER: sso.issuer,
+      JWT_AUDIENCE: sso.audience,
+      JWKS_URL: sso.jwksUrl,
+      ...(options.redisUrl === undefined ? {} : { REDIS_URL: options.redisUrl }),
+      ...options.env?.edge,
+      ...env,
+    });
+  const edges = await Promise.all(Array.from({ length: options.edges ?? 1 }, () => defineEdge()));
+  await Promise.all([quota, llm, conversation, ...edges].map((service) => service.start()));
+
+  return {
+    edges,
+    conversation,
+    quota,
+    llm,
+    admin: adminClients({ conversation: conversation.opsPort, quota: quota.opsPort, llm: llm.opsPort }),
+    sso,
+    provider,
+    database,
+    url(edge = 0) {
+      const port = edges[edge]?.port;
+      if (port === undefined) throw new Error(`there is no edge ${edge}`);
+      return `http://127.0.0.1:${port}`;
+    },
+    async startReplica(name) {
+      const replica = await define[name]();
+      await replica.start();
+      replicas.push(replica);
+      return replica;
+    },
+    async startEdge(env) {
+      const edge = await defineEdge(env);
+      await edge.start();
+      edges.push(edge);
+      return edge;
+    },
+    async stop() {
+      await Promise.all(edges.map((edge) => edge.stop()));
+      await Promise.all([conversation, llm, ...replicas].map((service) => service.stop()));
+      await quota.stop();
+      await Promise.all([sso.stop(), provider.close()]);
+      await Promise.all([database.drop(), rm(directory, { recursive: true })]);
+    },
+  };
+}
+
+/** On the run's own server a copy of what its setup migrated. */
+async function createMigratedDatabase(serverUrl: string | undefined): Promise<TestDatabase> {
+  if (serverUrl === undefined) return createDatabase(undefined, { template: inject("migratedDatabase") });
+  const database = await createDatabase(undefined, { serverUrl });
+  const services = Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[];
+  await Promise.all(services.map((name) => runMigrations(name, database.url, PASSWORD)));
+  return database;
+}
+
+/** JSON is YAML. */
+async function writeConfig(directory: string, config: object): Promise<string> {
+  const path = join(directory, "llm.yaml");
+  await writeFile(path, JSON.stringify(config));
+  return path;
+}
+
+/** A service's own URL: its login role, its own password. */
+export function ownUrl(adminUrl: string, service: DatabaseOwner): string {
+  const url = new URL(adminUrl);
+  url.username = `parley_${SCHEMAS[service]}`;
+  url.password = PASSWORD;
+  return url.href;
+}
+
+export type Tenant = { workspaceId: string; botSlug: string; publicKey: string; origin: string };
+
+/** A workspace with a bot and a key for `origin`. */
+export async function createTenant(
+  admin: Admin,
+  {
+    plan = "pro",
+    model = "openai:default",
+    domain = "shop.example",
+  }: { plan?: string; model?: string; domain?: string } = {},
+): Promise<Tenant> {
+  const { workspace } = await admin.workspaces.createWorkspace({ name: "Test workspace", plan });
+  const workspaceId = workspace?.id ?? "";
+  const botSlug = `bot-${randomUUID().slice(0, 8)}`;
+  await admin.bots.createBot({ workspaceId, slug: botSlug, changes: { model, name: "Test bot" } });
+  const { key } = await admin.keys.createKey({ workspaceId, botSlug, domains: [domain] });
+  return { workspaceId, botSlug, publicKey: key?.publicKey ?? "", origin: `https://${domain}` };
+}

@@ -1,0 +1,44 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { findCommand, scrubbedEnv } from "@parley/test-support";
+import { vi } from "vitest";
+import { root } from "./processes.ts";
+
+/** A command in a terminal of its own, as a person at a keyboard has it. */
+export type Terminal = {
+  screen(): string;
+  /** Waits until the screen shows it. */
+  shows(text: string, timeoutMs: number): Promise<void>;
+  type(keys: string): void;
+  /** The command's exit code, once it has ended. */
+  exited: Promise<number | null>;
+  kill(): void;
+};
+
+export const CTRL_C = "\u0003";
+
+/** Whether this system can give a terminal: util-linux's `script`. */
+export const hasTerminal = process.platform === "linux" && findCommand("script") !== undefined;
+
+export function openTerminal(command: string, env: Record<string, string>): Terminal {
+  const child = spawn("script", ["--quiet", "--return", "--flush", "--command", command, "/dev/null"], {
+    cwd: root,
+    env: scrubbedEnv(env),
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  let screen = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    screen += text;
+  });
+  return {
+    screen: () => screen,
+    shows: async (text, timeoutMs) => {
+      await vi.waitFor(() => {
+        if (!screen.includes(text)) throw new Error(`the screen does not show "${text}":\n${screen}`);
+      }, timeoutMs);
+    },
+    type: (keys) => void child.stdin.write(keys),
+    exited: once(child, "close").then(([code]: (number | null)[]) => code ?? null),
+    kill: () => void child.kill("SIGKILL"),
+  };
+}

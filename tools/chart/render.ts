@@ -1,0 +1,45 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type HelmResult, helm } from "./helm.ts";
+import { type Manifest, parseManifests } from "./manifest.ts";
+
+export const CHART = fileURLToPath(new URL("../../charts/parley/", import.meta.url));
+
+/** The names of the values files that the chart is checked with: `minimal` for ci/minimal-values.yaml. */
+export async function valuesNames(): Promise<string[]> {
+  const files = await readdir(join(CHART, "ci"));
+  return files.flatMap((file) => /^(.+)-values\.yaml$/.exec(file)?.[1] ?? []).sort();
+}
+
+export function valuesFile(name: string): string {
+  return join(CHART, "ci", `${name}-values.yaml`);
+}
+
+/** Renders the chart with a values file, `--set` arguments and further flags. */
+export function template(
+  name: string,
+  sets: readonly string[] = [],
+  flags: readonly string[] = [],
+): Promise<HelmResult> {
+  const more = [...sets.flatMap((set) => ["--set", set]), ...flags];
+  return helm("template", "parley", CHART, "--namespace", "chat", "--values", valuesFile(name), ...more);
+}
+
+export type Rendered = { manifests: Manifest[] };
+
+const rendered = new Map<string, Promise<Rendered>>();
+
+/** The chart rendered, once for the same arguments; throws with what helm said when it cannot be. */
+export function render(name: string, sets: readonly string[] = []): Promise<Rendered> {
+  const key = [name, ...sets].join(" ");
+  const known = rendered.get(key) ?? renderAnew(name, sets);
+  rendered.set(key, known);
+  return known;
+}
+
+async function renderAnew(name: string, sets: readonly string[]): Promise<Rendered> {
+  const { code, output } = await template(name, sets);
+  if (code !== 0) throw new Error(output);
+  return { manifests: parseManifests(output) };
+}

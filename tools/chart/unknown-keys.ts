@@ -1,0 +1,72 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Manifest, nameOf } from "./manifest.ts";
+import { KNOWN_KINDS } from "./models.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const CACHE = join(ROOT, "deploy/node_modules");
+
+/**
+ * Keys that Kubernetes does not know, and would drop without a word. Each document becomes a constant of its kind's type, and the
+ * compiler names what the type does not have. One run of the compiler for all of them.
+ */
+export async function unknownKeys(manifests: readonly Manifest[]): Promise<string[]> {
+  // Inside the package, so that the types resolve.
+  const folder = await mkdtemp(join(CACHE, ".manifests-"));
+  try {
+    const file = join(folder, "manifests.ts");
+    const blocks = manifests.map(asConstant);
+    await writeFile(file, blocks.join("\n"));
+    const output = await compile(folder);
+    return output.flatMap((line) => {
+      const [, row, message] = /manifests\.ts\((\d+),\d+\): error TS\d+: (.+)$/.exec(line) ?? [];
+      if (row === undefined) return /error TS/.test(line) ? [line] : [];
+      const manifest = manifests[documentAt(blocks, Number(row))];
+      return [`${manifest === undefined ? "?" : nameOf(manifest)}: ${message}`];
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function asConstant(manifest: Manifest, index: number): string {
+  const known = KNOWN_KINDS[`${manifest.apiVersion}/${manifest.kind}`];
+  if (known === undefined) return "";
+  const type = `import("${known.module}").I${manifest.kind}`;
+  return `export const document${index}: ${type} = ${JSON.stringify(manifest, null, 1)};`;
+}
+
+/** The index of the block that line `row` (from 1) of the blocks joined belongs to. */
+function documentAt(blocks: readonly string[], row: number): number {
+  let last = 0;
+  return blocks.findIndex((block) => {
+    last += block.split("\n").length;
+    return row <= last;
+  });
+}
+
+async function compile(folder: string): Promise<string[]> {
+  await writeFile(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({
+      compilerOptions: {
+        module: "nodenext",
+        target: "es2024",
+        strict: true,
+        noEmit: true,
+        skipLibCheck: true,
+        types: [],
+      },
+      files: ["manifests.ts"],
+    }),
+  );
+  return new Promise((resolve, reject) => {
+    const command = join(ROOT, "node_modules/.bin/tsc");
+    execFile(command, ["--project", folder], { cwd: ROOT, timeout: 60_000 }, (error, stdout, stderr) => {
+      if (error !== null && stdout === "") reject(new Error(`the compiler failed: ${stderr}`, { cause: error }));
+      else resolve(stdout.split("\n"));
+    });
+  });
+}

@@ -1,0 +1,49 @@
+import { parse } from "yaml";
+import { DASHBOARDS } from "../../deploy/grafana/dashboards.ts";
+import type { Dashboard } from "../../deploy/grafana/panel.ts";
+import { replaceSection } from "../section.ts";
+
+export type Rule = {
+  alert?: string;
+  record?: string;
+  expr: string;
+  labels?: { severity: string };
+  annotations?: { summary: string; runbook_url: string };
+};
+
+export function rulesOf(alertsYaml: string): Rule[] {
+  return (parse(alertsYaml) as { groups: { rules: Rule[] }[] }).groups.flatMap(({ rules }) => rules);
+}
+
+/** Returns docs/operations/dashboards.md with its tables of alerts and panels generated anew. */
+export function dashboardsDocument(document: string, alertsYaml: string): string {
+  const panels = Object.values(DASHBOARDS).map(panelTables).join("\n\n");
+  return replaceSection(replaceSection(document, "alerts", alertTable(alertsYaml)), "panels", panels);
+}
+
+function alertTable(alertsYaml: string): string {
+  const rows = rulesOf(alertsYaml).flatMap(({ alert, labels, annotations }) => {
+    if (alert === undefined) return [];
+    const summary = String(annotations?.summary).replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, "`$1`");
+    return [[linked(alert), String(labels?.severity), summary]];
+  });
+  return table(["alert", "severity", "it means"], rows);
+}
+
+function panelTables({ title, description, rows }: Dashboard): string {
+  const tables = rows.map(({ title: row, panels }) => {
+    const cells = panels.map(({ title: panel, shows, normal, act }) => [panel, shows, normal, linked(act)]);
+    return `#### ${row}\n\n${table(["panel", "what it shows", "what is normal", "when to act"], cells)}`;
+  });
+  return [`### ${title.replace("Parley / ", "")}`, description, ...tables].join("\n\n");
+}
+
+/** Links the alerts that a text names to their runbooks. */
+function linked(text: string): string {
+  return text.replaceAll(/\bParley[A-Z]\w+/g, "[$&](runbooks/$&.md)");
+}
+
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(header), line(header.map(() => "---")), ...rows.map(line)].join("\n");
+}

@@ -1,0 +1,55 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { DASHBOARDS } from "../../deploy/grafana/dashboards.ts";
+import { ROOT } from "../run-tool.ts";
+import { rulesOf } from "./dashboards-document.ts";
+import { documentedMetrics } from "./metrics-document.ts";
+import { observabilityProblems } from "./outputs.ts";
+
+const RUNBOOKS = "docs/operations/runbooks";
+
+const rules = rulesOf(await readFile(join(ROOT, "charts/parley/files/alerts.yaml"), "utf8"));
+const alerts = rules.filter((rule) => rule.alert !== undefined);
+const panels = Object.values(DASHBOARDS).flatMap(({ rows }) => rows.flatMap((row) => row.panels));
+
+test("the generated files are up to date", async () => {
+  expect(await observabilityProblems()).toEqual([]);
+});
+
+test("each alert has its runbook, and each runbook its alert", async () => {
+  const pages = (await readdir(join(ROOT, RUNBOOKS))).sort();
+  expect(pages).toEqual(alerts.map(({ alert }) => `${alert}.md`).sort());
+  for (const { alert, annotations } of alerts) expect(annotations?.runbook_url).toBe(`${RUNBOOKS}/${alert}.md`);
+});
+
+test.each(alerts.map(({ alert }) => String(alert)))(
+  "the runbook of %s says what it means, how to see it and how to mend it",
+  async (alert) => {
+    const page = await readFile(join(ROOT, RUNBOOKS, `${alert}.md`), "utf8");
+    const headings = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual([alert, "What it means", "How to see", "How to mend"]);
+  },
+);
+
+test("each panel and each alert that a panel or a runbook names exists", async () => {
+  const pages = alerts.map(({ alert }) => readFile(join(ROOT, RUNBOOKS, `${alert}.md`), "utf8"));
+  const texts = [...panels.map(({ act, normal }) => `${act} ${normal}`), ...(await Promise.all(pages))].join("\n");
+  const titles = new Set([...panels.map(({ title }) => title), "Status → Targets"]);
+  const namedPanels = [...texts.matchAll(/(?<!\w)_([A-Z][^_\n]*)_(?!\w)/g)].map(([, title = ""]) => title);
+  expect(namedPanels.length).toBeGreaterThan(panels.length / 2);
+  expect(namedPanels.filter((title) => !titles.has(title))).toEqual([]);
+  const names = new Set(alerts.map(({ alert }) => alert));
+  expect(texts.match(/\bParley[A-Z]\w+/g)?.filter((name) => !names.has(name))).toEqual([]);
+});
+
+test("no dashboard and no alert asks for a metric that nobody has", () => {
+  const known = new Set(
+    documentedMetrics().flatMap(({ name, type }) =>
+      type === "histogram" ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
+    ),
+  );
+  const exprs = [...panels.flatMap(({ queries }) => queries.map(({ expr }) => expr)), ...rules.map(({ expr }) => expr)];
+  const asked = new Set(exprs.flatMap((expr) => expr.match(/\bparley_\w+/g) ?? []));
+  expect([...asked].filter((name) => !known.has(name))).toEqual([]);
+});

@@ -1,0 +1,40 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DASHBOARDS } from "../../deploy/grafana/dashboards.ts";
+import { grafanaJson } from "../../deploy/grafana/grafana-json.ts";
+import type { Problems } from "../problems.ts";
+import { ROOT } from "../run-tool.ts";
+import { dashboardsDocument } from "./dashboards-document.ts";
+import { metricsDocument } from "./metrics-document.ts";
+
+const DOCUMENT = "docs/operations/dashboards.md";
+
+/**
+ * Generates docs/metrics.md from the metrics' registrations, Grafana's JSON from the dashboards, and the tables of the dashboards' document
+ * from the dashboards and the alerts: texts by path from the repository's root.
+ */
+export async function observabilityOutputs(): Promise<Map<string, string>> {
+  const read = (path: string) => readFile(join(ROOT, path), "utf8");
+  const outputs = new Map([
+    ["docs/metrics.md", metricsDocument()],
+    [DOCUMENT, dashboardsDocument(await read(DOCUMENT), await read("charts/parley/files/alerts.yaml"))],
+  ]);
+  for (const [name, dashboard] of Object.entries(DASHBOARDS)) {
+    // In the chart, because Helm reads no file outside it. docker-compose.yml mounts the same folder.
+    outputs.set(
+      `charts/parley/files/dashboards/${name}.json`,
+      `${JSON.stringify(grafanaJson(dashboard), undefined, 2)}\n`,
+    );
+  }
+  return outputs;
+}
+
+/** Lists stale generated files. */
+export async function observabilityProblems(): Promise<Problems> {
+  const outputs = [...(await observabilityOutputs())];
+  const problems = outputs.map(async ([path, text]) => {
+    const there = await readFile(join(ROOT, path), "utf8").catch(() => undefined);
+    return there === text ? [] : [`${path} is stale: run pnpm generate:observability`];
+  });
+  return (await Promise.all(problems)).flat();
+}

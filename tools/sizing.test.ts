@@ -1,0 +1,122 @@
+import { readdir, readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+
+// docs/install/sizing.md against the bench's last results and the chart's defaults.
+
+const root = new URL("../", import.meta.url);
+const read = (path: string) => readFile(new URL(path, root), "utf8");
+
+type Service = "edge" | "conversation" | "quota" | "llm-proxy";
+const SERVICES: Service[] = ["edge", "conversation", "quota", "llm-proxy"];
+/** At which an autoscaler adds a pod. */
+const USED = 0.7;
+/** What two runs of the bench on one machine may differ by. */
+const NOISE = 1.15;
+
+type Figure = { what: string; value: number; detail: string };
+
+const page = await read("docs/install/sizing.md");
+const latest = (await readdir(new URL("bench/results/", root)))
+  .filter((name) => name.endsWith(".json"))
+  .toSorted()
+  .at(-1);
+const { results } = JSON.parse(await read(`bench/results/${latest}`)) as { results: Record<string, Figure[]> };
+const values = parse(await read("charts/parley/values.yaml")) as Record<string, Component>;
+type Component = {
+  replicas: number;
+  databasePool: number;
+  maxStreams: number;
+  resources: { requests: { cpu: string; memory: string }; limits: { memory: string } };
+};
+
+/** The cells of the rows of the page's tables that begin with `first`. */
+function rows(first: RegExp): string[][] {
+  const tables = page.split("\n").filter((line) => line.startsWith("|"));
+  return tables
+    .map((line) =>
+      line
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
+    .filter(([cell = ""]) => first.test(cell));
+}
+
+function onPage(what: string): number {
+  const [row] = rows(new RegExp(`^${what}$`));
+  return Number(/[\d.]+/.exec(row?.[1] ?? "")?.[0]);
+}
+
+function measured(row: string, what: RegExp): Figure {
+  const figure = results[row]?.find((each) => what.test(each.what));
+  if (figure === undefined) throw new Error(`the bench's results have no ${what} of ${row}`);
+  return figure;
+}
+
+const component = (service: Service) => values[service === "llm-proxy" ? "llmProxy" : service] as Component;
+const cores = (cpu: string) => (cpu.endsWith("m") ? Number(cpu.slice(0, -1)) / 1_000 : Number(cpu));
+
+function msPerTurn(service: Service): number {
+  const { detail } = measured("turn-cost", /paced/);
+  return Number(new RegExp(`${service} ([\\d.]+)`).exec(detail)?.[1]);
+}
+
+test.each<[string, number]>([
+  ...SERVICES.map((service): [string, number] => [`CPU of (an )?${service}`, msPerTurn(service)]),
+  ["CPU of PostgreSQL", measured("footprint", /CPU of PostgreSQL/).value],
+  ["stored", measured("footprint", /stored/).value],
+  ["write-ahead log", measured("footprint", /log/).value],
+  ["CPU of Redis", measured("footprint", /CPU of Redis/).value],
+  ["memory of Redis", measured("footprint", /memory an address/).value],
+])("%s is no more than the page says", (what, value) => {
+  expect(value).toBeGreaterThan(0);
+  expect(onPage(what)).toBeGreaterThan(value / NOISE);
+});
+
+const sizes = rows(/^\d+$/).map(([turns, ...cells]) => ({ turns: Number(turns), cells }));
+
+test("the table has the sizes it promises", () => {
+  expect(sizes.map(({ turns }) => turns)).toEqual([1, 10, 100]);
+});
+
+test.each(sizes)(
+  "$turns turns a second are carried by the replicas of the table, with one of each missing",
+  ({ turns, cells }) => {
+    for (const [i, service] of SERVICES.entries()) {
+      const [, replicas, cpu = ""] = /^(\d+) × (\S+)$/.exec(cells[i] ?? "") ?? [];
+      expect(cpu, service).toBe(component(service).resources.requests.cpu);
+      const needed = (turns * msPerTurn(service)) / 1_000 / NOISE;
+      expect((Number(replicas) - 1) * USED * cores(cpu), service).toBeGreaterThan(needed);
+    }
+  },
+);
+
+test("the chart's own replicas are the table's first rows", () => {
+  for (const { cells } of sizes.slice(0, 2))
+    expect(cells.slice(0, 4)).toEqual(
+      SERVICES.map((service) => `${component(service).replicas} × ${component(service).resources.requests.cpu}`),
+    );
+});
+
+test("the connections are what the chart's pools add up to", () => {
+  const pools = (["conversation", "quota", "llm-proxy"] as const).map((service) => component(service));
+  const total = pools.reduce((sum, { databasePool, replicas }) => sum + databasePool * (replicas + 1), 2);
+  expect(page).toContain(`That is ${total} with two replicas each`);
+});
+
+test("a pod asks for what its service holds when warm, and the edge's limit has room for all its streams", () => {
+  const { detail } = measured("footprint", /resident memory/);
+  for (const service of SERVICES) {
+    const [row] = rows(new RegExp(`^${service}$`));
+    const { requests, limits } = component(service).resources;
+    expect(row?.slice(2), service).toEqual([requests.memory, limits.memory]);
+    const warm = Number.parseInt(row?.[1] ?? "", 10);
+    expect(warm, service).toBeGreaterThan(Number(new RegExp(`${service} (\\d+)`).exec(detail)?.[1]) / NOISE);
+    expect(Number.parseInt(requests.memory, 10), service).toBeGreaterThanOrEqual(warm);
+  }
+  const { maxStreams, resources } = component("edge");
+  const [[, warm = ""] = []] = rows(/^edge$/);
+  const full = Number.parseInt(warm, 10) + (maxStreams * onPage("memory of an edge")) / 1_024;
+  expect(full).toBeLessThan(Number.parseInt(resources.limits.memory, 10));
+});

@@ -1,5 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { type DebianPostgres, describeWith, startDebianPostgres, startRedis, type TestRedis } from "@parley/test-support";
+import {
+  type DebianPostgres,
+  describeWith,
+  startDebianPostgres,
+  startRedis,
+  type TestRedis,
+} from "@parley/test-support";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,7 +1,8 @@
 import { auditProblems } from "./audit.ts";
 import { dependencyProblems } from "./dependencies.ts";
 import { driftProblems } from "./drift.ts";
-import { layeringProblems } from "./layering.ts";
+import { importCycles } from "./import-cycles.ts";
+import { layoutProblems } from "./layout.ts";
 import { lockfileProblems } from "./lockfile.ts";
 import { observabilityProblems } from "./observability/outputs.ts";
 import type { Problems } from "./problems.ts";
@@ -23,7 +24,8 @@ export const CHECKS: readonly Check[] = [
     run: () => tool("buf", "breaking", "proto", "--against", "proto/released.binpb"),
   },
   { name: "audit", title: "production dependencies without known holes", run: auditProblems },
-  { name: "layering", title: "layering", run: async () => layeringProblems(await readSources("*.ts")) },
+  { name: "layout", title: "layout and imports", run: async () => layoutProblems(await readSources("*.ts")) },
+  { name: "cycles", title: "import cycles", run: checkCycles },
   { name: "dependencies", title: "dependencies explained", run: checkDependencies },
   {
     name: "lockfile",
@@ -44,6 +46,10 @@ async function checkTypes(): Promise<Problems> {
     tool("tsc", "--noEmit", "--pretty", "--project", path),
   );
   return (await Promise.all(problems)).flat();
+}
+
+async function checkCycles(): Promise<Problems> {
+  return importCycles(await readSources("*.ts")).map((cycle) => `these import each other: ${cycle.join(", ")}`);
 }
 
 async function checkDependencies(): Promise<Problems> {

@@ -2,7 +2,13 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createDatabase, type FakeProvider, type Script, startFakeProvider, type TestDatabase } from "@parley/test-support";
+import {
+  createDatabase,
+  type FakeProvider,
+  type Script,
+  startFakeProvider,
+  type TestDatabase,
+} from "@parley/test-support";
 import { inject } from "vitest";
 import { type Admin, adminClients } from "./admin.ts";
 import { query } from "./books.ts";

@@ -1,5 +1,12 @@
 import { fileURLToPath } from "node:url";
-import { freePort, nodeFlags, type RunningProcess, startProcess, startRedis, startTestPostgres } from "@parley/test-support";
+import {
+  freePort,
+  nodeFlags,
+  type RunningProcess,
+  startProcess,
+  startRedis,
+  startTestPostgres,
+} from "@parley/test-support";
 import {
   createTenant,
   type System,

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { Environment } from "@parley/service-kit/environment";
-import type { AdminService } from "./admin/target.ts";
+import type { AdminService } from "./admin/service.ts";
 
 export type Config = ReturnType<typeof readConfig>;
 

@@ -1,5 +1,6 @@
 export { type Admin, AdminError, connectAdmin } from "./admin/call.ts";
-export { type AdminService, localTarget, START_COMMAND } from "./admin/target.ts";
+export type { AdminService } from "./admin/service.ts";
+export { localTarget, START_COMMAND } from "./admin/target.ts";
 export { machineEnvironment } from "./config.ts";
 export { CliError } from "./errors.ts";
 export {

@@ -1,11 +1,11 @@
 import { migrate, rollback, sqlState } from "@parley/service-kit";
 import { createDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { renewEdge } from "../src/sweeping/edge-leases.store.ts";
-import { claimSource, readUnembedded, storeEmbeddings } from "../src/knowledge/embeddings.store.ts";
-import { insertKey } from "../src/keys/keys.store.ts";
 import { insertPattern } from "../src/bot-rules/moderation.store.ts";
 import { putTool } from "../src/bot-rules/tools.store.ts";
+import { insertKey } from "../src/keys/keys.store.ts";
+import { claimSource, readUnembedded, storeEmbeddings } from "../src/knowledge/embeddings.store.ts";
+import { renewEdge } from "../src/sweeping/edge-leases.store.ts";
 import { createTestDatabase, ROLE, ROLE_PASSWORD, type TestDatabase } from "../src/testing/database.ts";
 import { teach } from "../src/testing/knowledge.ts";
 import { createBot, newTurn, runTurn } from "../src/testing/turns.ts";

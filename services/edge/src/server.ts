@@ -9,13 +9,13 @@ import { createTokenVerifier } from "./auth/access-token.ts";
 import { createJwks } from "./auth/jwks.client.ts";
 import { createKeyResolver } from "./auth/public-keys.client.ts";
 import type { Config } from "./config.ts";
-import { keepLease } from "./turns/lease.worker.ts";
+import { createMetrics, type Metrics } from "./metrics.ts";
 import { createFallbackLimiter } from "./rate-limits/fallback-limiter.ts";
 import { createLocalLimiter } from "./rate-limits/local-limiter.ts";
 import type { RateLimiter } from "./rate-limits/rate-limiter.ts";
 import { createRedisLimiter } from "./rate-limits/redis-limiter.client.ts";
-import { createMetrics, type Metrics } from "./metrics.ts";
 import { createStreams } from "./streams/open-streams.ts";
+import { keepLease } from "./turns/lease.worker.ts";
 import { createTurnCloser } from "./turns/turn-closer.ts";
 
 /** For storing how a stream ended and telling its reader. */

@@ -1,12 +1,17 @@
 import { Counter, DURATION_BUCKETS, Gauge, Histogram, type Registry } from "@parley/service-kit";
-import type { GuardedProvider } from "./providers/catalog.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
 const BREAKER_VALUE = { closed: 0, half_open: 1, open: 2 } as const;
 
+/** What the metrics need to know of a provider. */
+type MeteredProvider = {
+  settings: { name: string };
+  breaker: { readonly state: keyof typeof BREAKER_VALUE };
+};
+
 /** The service's own series. Labels hold names of configured providers and words of ours, so that their number stays bounded. */
-export function createMetrics(registry: Registry, providers: () => readonly GuardedProvider[]) {
+export function createMetrics(registry: Registry, providers: () => readonly MeteredProvider[]) {
   const registers = [registry];
   const buckets = DURATION_BUCKETS;
   new Gauge({

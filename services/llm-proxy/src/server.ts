@@ -14,20 +14,20 @@ import {
   runPeriodically,
   startOpsServer,
 } from "@parley/service-kit";
-import { callLedgerAdmin } from "./call-log/calls.admin.ts";
-import { providerAdmin } from "./providers/providers.admin.ts";
-import type { Config } from "./config.ts";
-import { Embedder } from "./embedding/embedder.ts";
 import { Ledger } from "./call-log/call-log.worker.ts";
+import { callLedgerAdmin } from "./call-log/calls.admin.ts";
 import { deleteOldCalls } from "./call-log/retention.worker.ts";
-import { createMetrics } from "./metrics.ts";
-import { Catalog } from "./providers/catalog.ts";
+import type { Config } from "./config.ts";
+import { handleEmbed } from "./embedding/embed.rpc.ts";
+import { Embedder } from "./embedding/embedder.ts";
 import { ActiveCalls } from "./generation/active-generations.ts";
 import { FlushClock } from "./generation/flush-clock.ts";
-import type { CountTokens } from "./generation/meter.ts";
-import { Responder } from "./generation/generator.ts";
-import { handleEmbed } from "./embedding/embed.rpc.ts";
 import { type GenerateDeps, handleGenerate } from "./generation/generate.rpc.ts";
+import { Responder } from "./generation/generator.ts";
+import type { CountTokens } from "./generation/meter.ts";
+import { createMetrics } from "./metrics.ts";
+import { Catalog } from "./providers/catalog.service.ts";
+import { providerAdmin } from "./providers/providers.admin.ts";
 import { loadSettings, watchSettings } from "./settings/settings.worker.ts";
 import { Tokenizer } from "./tokens/tokenizer.client.ts";
 import { Tools } from "./tools/tools.service.ts";

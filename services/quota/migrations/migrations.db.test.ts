@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { migrate, rollback } from "@parley/service-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { reserve, settle } from "../src/usage/reservations.store.ts";
 import { booksOf, createTestBooks, createWorkspace, ROLE, type TestBooks } from "../src/testing/quota-database.ts";
+import { reserve, settle } from "../src/usage/reservations.store.ts";
 import { migrations } from "./index.ts";
 
 let books: TestBooks;

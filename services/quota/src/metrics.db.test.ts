@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { createLogger, Registry } from "@parley/service-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { holdGauges } from "./metrics.ts";
-import { reserve, settle } from "./usage/reservations.store.ts";
 import { createTestBooks, createWorkspace, type TestBooks } from "./testing/quota-database.ts";
+import { reserve, settle } from "./usage/reservations.store.ts";
 
 let books: TestBooks;
 beforeAll(async () => {

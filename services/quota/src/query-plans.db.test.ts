@@ -3,9 +3,9 @@ import type { Database } from "@parley/service-kit";
 import { statementsOf, tablesScanned } from "@parley/service-kit/testing";
 import { figure, fillHistory } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createTestBooks, type TestBooks } from "./testing/quota-database.ts";
 import { measureHolds } from "./usage/holds.store.ts";
 import { reserve, type Settlement, settle } from "./usage/reservations.store.ts";
-import { createTestBooks, type TestBooks } from "./testing/quota-database.ts";
 import { currentMonth, listTurns, readMonth, readUsage } from "./usage/usage.store.ts";
 import { findWorkspace } from "./workspaces/workspaces.store.ts";
 

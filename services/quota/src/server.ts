@@ -15,16 +15,16 @@ import {
   startOpsServer,
 } from "@parley/service-kit";
 import { booksAdmin } from "./audit/books.admin.ts";
-import { workspaceAdmin } from "./workspaces/workspaces.admin.ts";
+import { handleGetMonth } from "./audit/get-month.rpc.ts";
+import { handleListMonthTurns } from "./audit/list-month-turns.rpc.ts";
 import type { Config } from "./config.ts";
 import { holdGauges } from "./metrics.ts";
-import { handleGetMonth } from "./audit/get-month.rpc.ts";
 import { handleGetUsage } from "./usage/get-usage.rpc.ts";
-import { handleGetWorkspace } from "./workspaces/get-workspace.rpc.ts";
-import { handleListMonthTurns } from "./audit/list-month-turns.rpc.ts";
 import { handleReserve } from "./usage/reserve.rpc.ts";
 import { handleSettle } from "./usage/settle.rpc.ts";
 import { reservationCounter, usageGauges } from "./usage/usage.metrics.ts";
+import { handleGetWorkspace } from "./workspaces/get-workspace.rpc.ts";
+import { workspaceAdmin } from "./workspaces/workspaces.admin.ts";
 
 /** Starts the quota service: its data plane on the gRPC port, its admin service on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {

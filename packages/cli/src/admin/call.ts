@@ -4,7 +4,8 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import { CODE_METADATA_KEY } from "@parley/rpc/code";
 import { CliError } from "../errors.ts";
 import { NEXT_STEPS } from "./next-steps.ts";
-import type { AdminService, AdminTarget } from "./target.ts";
+import type { AdminService } from "./service.ts";
+import type { AdminTarget } from "./target.ts";
 
 /** Asks an admin service: `admin(KeyAdminService, (keys) => keys.listKeys({ workspaceId }))`. Throws AdminError. */
 export type Admin = <S extends DescService, T>(service: S, work: (client: Client<S>) => Promise<T>) => Promise<T>;

@@ -1,9 +1,7 @@
 import type { Config } from "../config.ts";
 import { CliError } from "../errors.ts";
 import { type Instance, isRunning, readInstance } from "../local/instance.ts";
-
-/** The services that have admin services, named as their proto packages are. */
-export type AdminService = "conversation" | "quota" | "llm";
+import type { AdminService } from "./service.ts";
 
 /** Where a Parley is administered. */
 export type AdminTarget = {

@@ -1,6 +1,6 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { AdminService } from "../admin/target.ts";
+import type { AdminService } from "../admin/service.ts";
 import { CliError } from "../errors.ts";
 import { isThere } from "./is-there.ts";
 

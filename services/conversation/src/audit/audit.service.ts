@@ -1,8 +1,8 @@
 import type { RpcClient } from "@parley/rpc";
 import type { QuotaService } from "@parley/rpc/quota";
 import type { Database } from "@parley/service-kit";
-import { agrees, type Books, type Difference, findDifferences, type Transcripts } from "./reconcile.ts";
 import { listDone, readTranscripts, whichOpened } from "./audit.store.ts";
+import { agrees, type Books, type Difference, findDifferences, type Transcripts } from "./reconcile.ts";
 
 export type AuditedQuota = Pick<RpcClient<typeof QuotaService>, "getMonth" | "listMonthTurns">;
 

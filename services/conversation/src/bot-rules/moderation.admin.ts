@@ -2,8 +2,8 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { compilePattern, requireReplyPattern } from "@parley/bot-rules/moderation";
 import type { ModerationAdminService } from "@parley/rpc/conversation";
 import { type Database, invalid, notFound, ServiceError } from "@parley/service-kit";
+import { requireBotId } from "../bots/index.ts";
 import { isLongerThan } from "../text.ts";
-import { requireBotId } from "../bots/require-bot.service.ts";
 import { type AppliesTo, deletePattern, insertPattern, listPatterns, type StoredPattern } from "./moderation.store.ts";
 
 const MAX_PATTERNS = 100;

@@ -4,7 +4,7 @@ import { requireHttpTool, requireMcpServer, requireNames } from "@parley/bot-rul
 import type { ToolAdminService } from "@parley/rpc/conversation";
 import { type Tool, ToolSchema } from "@parley/rpc/llm";
 import { type Database, invalid, notFound, ServiceError } from "@parley/service-kit";
-import { requireBotId } from "../bots/require-bot.service.ts";
+import { requireBotId } from "../bots/index.ts";
 import { deleteTool, listTools, putTool, type ToolDefinition } from "./tools.store.ts";
 
 const MAX_TOOLS = 20;

@@ -1,7 +1,7 @@
 import type { BotChanges } from "@parley/rpc/conversation";
 import { invalid } from "@parley/service-kit";
-import type { Display } from "./bot-display.ts";
 import { isLongerThan } from "../text.ts";
+import type { Display } from "./bot-display.ts";
 
 /** The fields of a bot to set; unset ones keep their value. */
 export type BotPatch = {

@@ -1,6 +1,5 @@
 import type { Database } from "@parley/service-kit";
-import type { NewPattern } from "../bot-rules/moderation.store.ts";
-import type { ToolDefinition } from "../bot-rules/tools.store.ts";
+import type { NewPattern, ToolDefinition } from "../bot-rules/index.ts";
 
 /** What a turn needs to know of its bot. */
 export type StoredBotConfig = {

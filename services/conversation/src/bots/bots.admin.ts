@@ -6,9 +6,9 @@ import type { QuotaService } from "@parley/rpc/quota";
 import { type Database, invalid, isWorkspaceId, ServiceError } from "@parley/service-kit";
 import { toBotPatch } from "./bot-changes.ts";
 import { DEFAULT_DISPLAY } from "./bot-display.ts";
-import { isSlug } from "./slug.ts";
-import { botNotFound } from "./require-bot.service.ts";
 import { type Bot, findBot, insertBot, listBots, updateBot } from "./bots.store.ts";
+import { botNotFound } from "./require-bot.service.ts";
+import { isSlug } from "./slug.ts";
 
 const DEFAULT_FALLBACK = "I'm sorry, I can't help with that.";
 const GET_WORKSPACE_TIMEOUT_MS = 5_000;

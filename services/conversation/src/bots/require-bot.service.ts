@@ -1,6 +1,6 @@
 import { type Database, isWorkspaceId, notFound } from "@parley/service-kit";
-import { isSlug } from "./slug.ts";
 import { findBotId } from "./bots.store.ts";
+import { isSlug } from "./slug.ts";
 
 /** The id of a workspace's bot; throws bot_not_found when it has none of this slug. */
 export async function requireBotId(

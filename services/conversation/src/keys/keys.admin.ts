@@ -2,10 +2,10 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { ApiKeySchema, KeyAdminService } from "@parley/rpc/conversation";
 import { type Database, isWorkspaceId, notFound } from "@parley/service-kit";
+import { botNotFound, requireBotId } from "../bots/index.ts";
 import { normaliseAllowedDomains } from "./allowed-domain.ts";
-import { isPublicKey } from "./public-key.ts";
-import { botNotFound, requireBotId } from "../bots/require-bot.service.ts";
 import { type ApiKey, insertKey, listKeys, revokeKey } from "./keys.store.ts";
+import { isPublicKey } from "./public-key.ts";
 
 /** The admin service of public keys; `newKey` makes them. */
 export function keyAdmin(

@@ -1,5 +1,5 @@
 import type { Database } from "@parley/service-kit";
-import type { Display } from "../bots/bot-display.ts";
+import type { Display } from "../bots/index.ts";
 
 export type ResolvedKey = { workspaceId: string; botId: string; allowedDomains: string[]; display: Display };
 

@@ -1,8 +1,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ResolveKeyRequest, ResolveKeyResponseSchema } from "@parley/rpc/conversation";
 import { type Database, notFound } from "@parley/service-kit";
-import { isPublicKey } from "./public-key.ts";
 import { resolveKey } from "./keys.store.ts";
+import { isPublicKey } from "./public-key.ts";
 
 /** Not cached here: the edge keeps an answer for 4 s, and a revoked key is to be refused within 5. */
 export async function handleResolveKey(

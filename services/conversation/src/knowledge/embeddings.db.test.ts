@@ -1,16 +1,16 @@
 import { createLogger, Registry } from "@parley/service-kit";
 import { HANDBOOK } from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { meaningSearches } from "../metrics.ts";
 import type { Bot } from "../bots/bots.store.ts";
-import { claimSource, releaseSource } from "./embeddings.store.ts";
-import { listSources } from "./knowledge.store.ts";
+import { meaningSearches } from "../metrics.ts";
 import { knowledgeOf, teach } from "../testing/knowledge.ts";
 import { startTestLlm, type TestLlm } from "../testing/llm.ts";
 import { createBot } from "../testing/turns.ts";
 import { startVectorDatabase, type VectorDatabase } from "../testing/vectors.ts";
+import { claimSource, releaseSource } from "./embeddings.store.ts";
 import { EmbeddingWorker } from "./embeddings.worker.ts";
 import { findKnowledge } from "./find-knowledge.service.ts";
+import { listSources } from "./knowledge.store.ts";
 import { Meanings } from "./semantic-search.service.ts";
 import { searchKnowledge } from "./word-search.service.ts";
 

@@ -1,5 +1,5 @@
 import { type Database, transaction } from "@parley/service-kit";
-import type { Passage } from "../turns/prompt.ts";
+import type { Passage } from "../turns/index.ts";
 
 /** A source whose chunks are being embedded by this process alone. */
 export type ClaimedSource = { workspaceId: string; botId: string; sourceId: number };

@@ -1,6 +1,6 @@
 import type { Database } from "@parley/service-kit";
+import type { Found } from "../turns/index.ts";
 import { fuse } from "./fusion.ts";
-import type { Found } from "../turns/prompt.ts";
 import type { BotKnowledge } from "./knowledge-search.store.ts";
 import type { Meanings } from "./semantic-search.service.ts";
 import { searchKnowledge } from "./word-search.service.ts";

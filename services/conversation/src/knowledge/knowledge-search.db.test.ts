@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Bot } from "../bots/bots.store.ts";
 import type { LanguageName } from "../documents/language.ts";
-import { searchKnowledge } from "./word-search.service.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { knowledgeOf, teach } from "../testing/knowledge.ts";
 import { createBot } from "../testing/turns.ts";
-import type { Bot } from "../bots/bots.store.ts";
 import { deleteSource, listSources } from "./knowledge.store.ts";
 import { readPassages } from "./knowledge-search.store.ts";
+import { searchKnowledge } from "./word-search.service.ts";
 
 const HANDBOOK = `
 # Plans

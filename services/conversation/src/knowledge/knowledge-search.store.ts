@@ -1,5 +1,5 @@
 import type { Database } from "@parley/service-kit";
-import type { Found, Passage, PromptTerm } from "../turns/prompt.ts";
+import type { Found, Passage, PromptTerm } from "../turns/index.ts";
 
 /** More than the budget of a prompt ever holds. */
 const MAX_PASSAGES = 12;

@@ -1,6 +1,6 @@
 import type { Database } from "@parley/service-kit";
-import { unchangedEnds } from "./spelling.ts";
 import type { BotKnowledge } from "./knowledge-search.store.ts";
+import { unchangedEnds } from "./spelling.ts";
 
 /** Of one beginning or end; beyond that it is too common to tell anything. */
 const MAX_CANDIDATES = 500;

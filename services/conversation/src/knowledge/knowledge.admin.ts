@@ -3,15 +3,21 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { AddSourceRequest, KnowledgeAdminService, SourceSchema } from "@parley/rpc/conversation";
 import { type Database, type EgressPolicy, invalid, notFound } from "@parley/service-kit";
-import { FORMATS, type Format } from "../documents/document.ts";
-import { LANGUAGES, type LanguageName, parseLanguage } from "../documents/language.ts";
+import { requireBotId } from "../bots/index.ts";
+import {
+  detectLanguage,
+  type FetchedDocument,
+  FORMATS,
+  type Format,
+  fetchDocument,
+  LANGUAGES,
+  type LanguageName,
+  parseLanguage,
+} from "../documents/index.ts";
 import { isLongerThan } from "../text.ts";
 import type { EmbeddingStatus } from "./embeddings.worker.ts";
-import { type FetchedDocument, fetchDocument } from "../documents/fetch-document.client.ts";
-import type { DocumentReader, RawDocument } from "./read-document.ts";
-import { requireBotId } from "../bots/require-bot.service.ts";
-import { detectLanguage } from "../documents/detect-language.store.ts";
 import { deleteSource, listSources, putSource, type Source } from "./knowledge.store.ts";
+import type { DocumentReader, RawDocument } from "./read-document.ts";
 
 const MAX_NAME_CHARACTERS = 200;
 const MAX_URL_CHARACTERS = 2_000;

@@ -1,7 +1,5 @@
 import { type Connection, type Database, transaction } from "@parley/service-kit";
-import type { Format } from "../documents/document.ts";
-import type { IndexedDocument } from "../documents/index-document.ts";
-import type { LanguageName } from "../documents/language.ts";
+import type { Format, IndexedDocument, LanguageName } from "../documents/index.ts";
 
 export type Source = {
   id: number;

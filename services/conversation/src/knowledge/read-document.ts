@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { ServiceError } from "@parley/service-kit";
-import type { TextFormat } from "../documents/document.ts";
-import type { IndexedDocument } from "../documents/index-document.ts";
+import type { IndexedDocument, TextFormat } from "../documents/index.ts";
 
 const WORKER = new URL("./worker.ts", import.meta.url);
 const TIMEOUT_MS = 20_000;

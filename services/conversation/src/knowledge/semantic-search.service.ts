@@ -1,9 +1,9 @@
 import { RpcError, status } from "@parley/rpc";
 import type { Counter, Database, Logger } from "@parley/service-kit";
-import type { Passage } from "../turns/prompt.ts";
+import type { Passage } from "../turns/index.ts";
 import { findNearest } from "./embeddings.store.ts";
-import type { BotKnowledge } from "./knowledge-search.store.ts";
 import type { EmbeddingClient } from "./embeddings.worker.ts";
+import type { BotKnowledge } from "./knowledge-search.store.ts";
 
 /** How a search by meaning went: everything but `ok` leaves the visitor with what the words alone find. */
 export const MEANING_RESULTS = ["ok", "timeout", "failed", "off", "paused"] as const;

@@ -1,10 +1,10 @@
 import type { Database } from "@parley/service-kit";
+import { searchWords } from "../documents/index.ts";
+import type { Found } from "../turns/index.ts";
 import { ASKING_WORDS } from "./asking-words.ts";
-import { searchWords } from "../documents/search-words.ts";
-import { canBeMisspelt, corrections } from "./spelling.ts";
-import type { Found } from "../turns/prompt.ts";
 import { type AskedWord, type BotKnowledge, findPassages, type KnownTerm } from "./knowledge-search.store.ts";
 import { readCandidates } from "./knowledge-words.store.ts";
+import { canBeMisspelt, corrections } from "./spelling.ts";
 
 /** A question's words come early; a long message is not searched to its end. */
 const MAX_QUERY_CHARACTERS = 1_000;

@@ -1,8 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import type { Block } from "../documents/block.ts";
-import { toChunks } from "../documents/chunking.ts";
-import { documentBlocks } from "../documents/document.ts";
-import { indexDocument } from "../documents/index-document.ts";
+import { type Block, documentBlocks, indexDocument, toChunks } from "../documents/index.ts";
 import type { RawDocument } from "./read-document.ts";
 
 // An error that is not caught ends the thread, which is how its reader is told.

@@ -3,9 +3,9 @@ import { GetWorkspaceResponseSchema } from "@parley/rpc/quota";
 import { createLogger } from "@parley/service-kit";
 import { statementsOf } from "@parley/service-kit/testing";
 import { expect, test } from "vitest";
-import { eraseExpired } from "./retention.worker.ts";
 import { useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
+import { eraseExpired } from "./retention.worker.ts";
 
 const system = useTestSystem();
 

@@ -1,8 +1,8 @@
 import type { RpcClient } from "@parley/rpc";
 import type { QuotaService } from "@parley/rpc/quota";
 import { type Database, type Logger, pause } from "@parley/service-kit";
-import type { Settlement } from "../turns/close-turn.store.ts";
-import { eraseSession } from "../sessions/erase-session.store.ts";
+import { eraseSession } from "../sessions/index.ts";
+import type { Settlement } from "../turns/index.ts";
 import { listExpired, listWorkspaceIds } from "./retention.store.ts";
 
 /** Sessions erased, each in a transaction of its own, before others may have the database again. */

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Bot } from "../bots/bots.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { closing, createBot, newTurn, runTurn } from "../testing/turns.ts";
-import type { Bot } from "../bots/bots.store.ts";
 import { closeTurn, findMetering } from "../turns/close-turn.store.ts";
+import { findTurn, openTurn } from "../turns/open-turn.store.ts";
 import { eraseSession } from "./erase-session.store.ts";
 import { exportSession } from "./export-session.store.ts";
-import { findTurn, openTurn } from "../turns/open-turn.store.ts";
 import { deleteSession, listSessions } from "./sessions.store.ts";
 
 let db: TestDatabase;

@@ -1,5 +1,5 @@
 import { type Database, transaction } from "@parley/service-kit";
-import { type ClosedTurn, RECORD_CLOSED, SELECT_CLOSED } from "../turns/close-turn.store.ts";
+import { type ClosedTurn, RECORD_CLOSED, SELECT_CLOSED } from "../turns/index.ts";
 
 /** Long enough for a conversation of a million messages. */
 const TIMEOUT = "120s";

@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { SessionAdminService } from "@parley/rpc/conversation";
 import { beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
-import { openTurn } from "../turns/open-turn.store.ts";
 import { useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, openRequest, runTurn } from "../testing/turns.ts";
+import { openTurn } from "../turns/open-turn.store.ts";
 
 const system = useTestSystem();
 let bot: Bot;

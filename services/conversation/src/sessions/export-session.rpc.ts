@@ -1,5 +1,6 @@
-import { type Database, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
+import { type Database, isUuid, isWorkspaceId } from "@parley/service-kit";
 import { exportSession } from "./export-session.store.ts";
+import { sessionNotFound } from "./session-not-found.ts";
 
 /** A message of the data plane holds at most 16 MiB; smaller ones keep less in the buffers on the way. */
 const MAX_PIECE_BYTES = 256 * 1024;
@@ -23,8 +24,4 @@ export async function* handleExportSession(
       yield { json: bytes.subarray(start, start + MAX_PIECE_BYTES) };
   }
   if (isMissing) throw sessionNotFound();
-}
-
-export function sessionNotFound() {
-  return notFound("session_not_found", "no such session");
 }

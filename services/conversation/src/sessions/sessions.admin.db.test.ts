@@ -3,9 +3,9 @@ import { Code } from "@connectrpc/connect";
 import { SessionAdminService } from "@parley/rpc/conversation";
 import { SettleOutcome } from "@parley/rpc/quota";
 import { describe, expect, test } from "vitest";
-import { openTurn } from "../turns/open-turn.store.ts";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
+import { openTurn } from "../turns/open-turn.store.ts";
 
 const system = useTestSystem();
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

@@ -1,9 +1,10 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { SessionAdminService } from "@parley/rpc/conversation";
 import { type Database, invalid, isUuid, isWorkspaceId } from "@parley/service-kit";
-import { handleExportSession, sessionNotFound } from "./export-session.rpc.ts";
-import type { Settlement } from "../turns/close-turn.store.ts";
+import type { Settlement } from "../turns/index.ts";
 import { eraseSession } from "./erase-session.store.ts";
+import { handleExportSession } from "./export-session.rpc.ts";
+import { sessionNotFound } from "./session-not-found.ts";
 import { deleteSession, listSessions } from "./sessions.store.ts";
 
 const DEFAULT_LIMIT = 50;

@@ -1,5 +1,5 @@
 import type { Database } from "@parley/service-kit";
-import type { Settlement } from "../turns/close-turn.store.ts";
+import type { Settlement } from "../turns/index.ts";
 
 /** A settlement still to be sent; `at` is the database's time at which its turn was closed. */
 export type Waiting = Settlement & { at: string };

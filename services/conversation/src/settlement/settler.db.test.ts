@@ -2,14 +2,14 @@ import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises"
 import { QuotaService } from "@parley/rpc/quota";
 import { connectPeer, createLogger, Lifecycle, pause, Registry } from "@parley/service-kit";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Settler } from "./settler.worker.ts";
 import type { Bot } from "../bots/bots.store.ts";
-import { closeTurn } from "../turns/close-turn.store.ts";
-import { openTurn } from "../turns/open-turn.store.ts";
-import { measureOutbox } from "./outbox.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { startTestQuota, type TestQuota } from "../testing/quota.ts";
 import { closing, createBot, newTurn } from "../testing/turns.ts";
+import { closeTurn } from "../turns/close-turn.store.ts";
+import { openTurn } from "../turns/open-turn.store.ts";
+import { measureOutbox } from "./outbox.store.ts";
+import { Settler } from "./settler.worker.ts";
 
 const log = createLogger("test", "silent");
 let db: TestDatabase;

@@ -11,7 +11,7 @@ import {
   tracer,
 } from "@parley/service-kit";
 import { outboxGauges, settleLag } from "../metrics.ts";
-import type { Settlement } from "../turns/close-turn.store.ts";
+import type { Settlement } from "../turns/index.ts";
 import { deleteSettled, readOutbox, type Waiting } from "./outbox.store.ts";
 
 export type Quota = Pick<RpcClient<typeof QuotaService>, "settle">;

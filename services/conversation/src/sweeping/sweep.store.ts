@@ -1,5 +1,5 @@
 import type { Database } from "@parley/service-kit";
-import { type ClosedTurn, RECORD_CLOSED, SELECT_CLOSED } from "../turns/close-turn.store.ts";
+import { type ClosedTurn, RECORD_CLOSED, SELECT_CLOSED } from "../turns/index.ts";
 
 /** Longer than any turn can take: the whole stream has 5 minutes. */
 const MAX_TURN_SECONDS = 7 * 60;

@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import { createLogger } from "@parley/service-kit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
-import { findMetering, type Settlement } from "../turns/close-turn.store.ts";
-import { renewEdge } from "./edge-leases.store.ts";
-import { openTurn } from "../turns/open-turn.store.ts";
-import { readClock, sweep } from "./sweep.store.ts";
-import { Sweeper } from "./sweeper.worker.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { createBot, newTurn } from "../testing/turns.ts";
+import { findMetering, type Settlement } from "../turns/close-turn.store.ts";
+import { openTurn } from "../turns/open-turn.store.ts";
+import { renewEdge } from "./edge-leases.store.ts";
+import { readClock, sweep } from "./sweep.store.ts";
+import { Sweeper } from "./sweeper.worker.ts";
 
 let db: TestDatabase;
 let bot: Bot;

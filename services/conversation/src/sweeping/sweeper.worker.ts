@@ -1,5 +1,5 @@
 import type { Database, Logger } from "@parley/service-kit";
-import type { Settlement } from "../turns/close-turn.store.ts";
+import type { Settlement } from "../turns/index.ts";
 import { forgetEdges } from "./edge-leases.store.ts";
 import { readClock, sweep } from "./sweep.store.ts";
 

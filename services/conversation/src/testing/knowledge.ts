@@ -1,10 +1,10 @@
 import type { Database } from "@parley/service-kit";
+import { readBotConfig } from "../bots/bot-config.store.ts";
+import type { Bot } from "../bots/bots.store.ts";
 import { toChunks } from "../documents/chunking.ts";
 import { documentBlocks } from "../documents/document.ts";
 import { indexDocument } from "../documents/index-document.ts";
 import type { LanguageName } from "../documents/language.ts";
-import { readBotConfig } from "../bots/bot-config.store.ts";
-import type { Bot } from "../bots/bots.store.ts";
 import { putSource, type Source } from "../knowledge/knowledge.store.ts";
 import type { BotKnowledge } from "../knowledge/knowledge-search.store.ts";
 

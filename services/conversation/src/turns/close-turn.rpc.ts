@@ -1,11 +1,11 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CloseTurnRequest, CloseTurnResponseSchema } from "@parley/rpc/conversation";
 import { type Database, invalid, isUuid, isWorkspaceId, notFound, parseMonth, ServiceError } from "@parley/service-kit";
-import { outcomeFromMessage, outcomeToMessage } from "./outcome.ts";
-import { withoutNul } from "../text.ts";
-import { toToolUse } from "./tool-use.ts";
 import type { TurnCounter } from "../metrics.ts";
+import { withoutNul } from "../text.ts";
 import { type Closing, closeTurn, findMetering, noteTime, type Settlement } from "./close-turn.store.ts";
+import { outcomeFromMessage, outcomeToMessage } from "./outcome.ts";
+import { toToolUse } from "./tool-use.ts";
 
 type Response = MessageInitShape<typeof CloseTurnResponseSchema>;
 

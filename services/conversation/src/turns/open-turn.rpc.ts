@@ -2,17 +2,13 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { moderate } from "@parley/bot-rules/moderation";
 import type { OpenTurnRequest, OpenTurnResponseSchema } from "@parley/rpc/conversation";
 import type { Database } from "@parley/service-kit";
-import type { BotConfig, BotConfigs } from "../bots/bot-configs.service.ts";
+import { type BotConfig, type BotConfigs, botNotFound } from "../bots/index.ts";
+import { findKnowledge, type Meanings, readPassages, searchKnowledge } from "../knowledge/index.ts";
+import { sessionNotFound } from "../sessions/index.ts";
 import { KNOWLEDGE_CHARACTERS, withinBudget } from "./budget.ts";
+import { findTurn, openTurn } from "./open-turn.store.ts";
 import { encodePrompt } from "./prompt.ts";
 import { requireTurn } from "./turn-request.ts";
-import { findKnowledge } from "../knowledge/find-knowledge.service.ts";
-import type { Meanings } from "../knowledge/semantic-search.service.ts";
-import { searchKnowledge } from "../knowledge/word-search.service.ts";
-import { readPassages } from "../knowledge/knowledge-search.store.ts";
-import { findTurn, openTurn } from "./open-turn.store.ts";
-import { sessionNotFound } from "../sessions/export-session.rpc.ts";
-import { botNotFound } from "../bots/require-bot.service.ts";
 
 export type OpenTurnDeps = { database: Database; botConfigs: BotConfigs; meanings: Meanings };
 

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { HISTORY_CHARACTERS } from "./budget.ts";
+import type { Bot } from "../bots/bots.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
-import type { Bot } from "../bots/bots.store.ts";
+import { HISTORY_CHARACTERS } from "./budget.ts";
 import { findTurn, openTurn } from "./open-turn.store.ts";
 
 let test_: TestDatabase;

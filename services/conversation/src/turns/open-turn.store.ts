@@ -1,8 +1,8 @@
 import type { Verdict } from "@parley/bot-rules/moderation";
 import { type Database, invalid, sqlState } from "@parley/service-kit";
 import { HISTORY_CHARACTERS } from "./budget.ts";
-import type { Exchange } from "./prompt.ts";
 import { historySql } from "./history.store.ts";
+import type { Exchange } from "./prompt.ts";
 
 export type NewTurn = {
   workspaceId: string;

@@ -8,11 +8,11 @@ import {
 import { createLogger, type Database, Registry } from "@parley/service-kit";
 import { statementsOf } from "@parley/service-kit/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { insertPattern } from "../bot-rules/moderation.store.ts";
 import { type BotConfigs, cachedBotConfigs } from "../bots/bot-configs.service.ts";
+import type { Bot } from "../bots/bots.store.ts";
 import { Meanings } from "../knowledge/semantic-search.service.ts";
 import { closedTurns, meaningSearches } from "../metrics.ts";
-import type { Bot } from "../bots/bots.store.ts";
-import { insertPattern } from "../bot-rules/moderation.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { teach } from "../testing/knowledge.ts";
 import { startTestLlm, type TestLlm } from "../testing/llm.ts";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { deleteSettled } from "../settlement/outbox.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { closing, createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { closeTurn, noteTime } from "./close-turn.store.ts";
 import { openTurn } from "./open-turn.store.ts";
-import { deleteSettled } from "../settlement/outbox.store.ts";
 import { findTurnRecord } from "./turn-record.store.ts";
 
 let db: TestDatabase;

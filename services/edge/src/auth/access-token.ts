@@ -1,6 +1,6 @@
 import { isWorkspaceId, ServiceError } from "@parley/service-kit";
 import { errors, jwtVerify } from "jose";
-import { HttpError } from "../http/http-error.ts";
+import { HttpError } from "../http/index.ts";
 import type { Jwks } from "./jwks.client.ts";
 
 export type AccessTokenOptions = { issuer: string; audience: string; workspaceClaim: string };

@@ -1,7 +1,7 @@
 import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { BotDisplay, ConversationService } from "@parley/rpc/conversation";
 import { LRUCache } from "lru-cache";
-import { HttpError, unavailable } from "../http/http-error.ts";
+import { HttpError, unavailable } from "../http/index.ts";
 import { type OriginMatcher, originMatcher } from "./origin.ts";
 
 /** What a public key opens. */

@@ -1,6 +1,5 @@
 import { isUuid } from "@parley/service-kit";
-import { HttpError } from "../http/http-error.ts";
-import { depthOf, isObject, type JsonObject, parseJsonObject } from "../http/json-body.ts";
+import { depthOf, HttpError, isObject, type JsonObject, parseJsonObject } from "../http/index.ts";
 
 const MAX_MESSAGE_CHARACTERS = 4_000;
 const MAX_VISITOR_ID_CHARACTERS = 1_024;

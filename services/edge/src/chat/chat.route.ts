@@ -1,12 +1,9 @@
 import type { FastifyInstance } from "fastify";
-import type { KeyResolver } from "../auth/public-keys.client.ts";
+import type { KeyResolver } from "../auth/index.ts";
+import { addressBucket, endpoint, HttpError } from "../http/index.ts";
+import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { Stopwatch } from "../turns/index.ts";
 import { parseChatRequest } from "./chat-request.ts";
-import { HttpError } from "../http/http-error.ts";
-import { addressBucket } from "../http/client-address.ts";
-import { enforce } from "../rate-limits/enforce.ts";
-import { POLICIES, type RateLimiter } from "../rate-limits/rate-limiter.ts";
-import { endpoint } from "../http/methods.plugin.ts";
-import { Stopwatch } from "../turns/stopwatch.ts";
 import { type StreamDeps, streamTurn } from "./stream-turn.ts";
 
 export type ChatDeps = StreamDeps & { limiter: RateLimiter; resolveKey: KeyResolver; monotonicMs: () => number };

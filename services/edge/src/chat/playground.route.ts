@@ -1,14 +1,12 @@
 import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
-import { type TokenVerifier, userBucket } from "../auth/access-token.ts";
-import { parsePlaygroundRequest } from "./chat-request.ts";
-import { HttpError, unavailable } from "../http/http-error.ts";
-import { enforce } from "../rate-limits/enforce.ts";
-import { POLICIES, type RateLimiter } from "../rate-limits/rate-limiter.ts";
-import { endpoint } from "../http/methods.plugin.ts";
-import { Stopwatch } from "../turns/stopwatch.ts";
+import { type TokenVerifier, userBucket } from "../auth/index.ts";
+import { endpoint, HttpError, unavailable } from "../http/index.ts";
+import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { Stopwatch } from "../turns/index.ts";
 import { storable } from "./chat.route.ts";
+import { parsePlaygroundRequest } from "./chat-request.ts";
 import { type StreamDeps, streamTurn } from "./stream-turn.ts";
 
 export type PlaygroundDeps = StreamDeps & {

@@ -1,11 +1,8 @@
 import { RpcError, status } from "@parley/rpc";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { HttpError, unavailable } from "../http/http-error.ts";
-import { addressBucket } from "../http/client-address.ts";
-import { createSseSink } from "../streams/sse-sink.ts";
-import type { Stopwatch } from "../turns/stopwatch.ts";
-import { runTurn, type TurnDeps, type TurnRequest } from "../turns/run-turn.ts";
-import type { Streams } from "../streams/open-streams.ts";
+import { addressBucket, HttpError, unavailable } from "../http/index.ts";
+import { createSseSink, type Streams } from "../streams/index.ts";
+import { runTurn, type Stopwatch, type TurnDeps, type TurnRequest } from "../turns/index.ts";
 
 const HEARTBEAT_MS = 15_000;
 

@@ -1,6 +1,5 @@
-import { requiredText } from "../chat/chat-request.ts";
-import { HttpError } from "../http/http-error.ts";
-import { parseJsonObject } from "../http/json-body.ts";
+import { requiredText } from "../chat/index.ts";
+import { HttpError, parseJsonObject } from "../http/index.ts";
 
 export type DoctorRequest = { publicKey: string; silenceMs: number };
 

@@ -1,14 +1,11 @@
 import type { FastifyInstance } from "fastify";
-import type { KeyResolver } from "../auth/public-keys.client.ts";
+import type { KeyResolver } from "../auth/index.ts";
+import { addressBucket, endpoint, HttpError } from "../http/index.ts";
+import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import type { Streams } from "../streams/index.ts";
+import { parseDoctorRequest } from "./doctor-request.ts";
 import { streamPacedEvents } from "./paced-events.ts";
 import { seenOf } from "./seen.ts";
-import { parseDoctorRequest } from "./doctor-request.ts";
-import { HttpError } from "../http/http-error.ts";
-import { addressBucket } from "../http/client-address.ts";
-import { enforce } from "../rate-limits/enforce.ts";
-import { POLICIES, type RateLimiter } from "../rate-limits/rate-limiter.ts";
-import { endpoint } from "../http/methods.plugin.ts";
-import type { Streams } from "../streams/open-streams.ts";
 
 export type DoctorDeps = {
   limiter: RateLimiter;

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { STREAM_HEADERS } from "../streams/sse-sink.ts";
+import { STREAM_HEADERS } from "../streams/index.ts";
 import type { Seen } from "./seen.ts";
 
 const EVENTS = 20;

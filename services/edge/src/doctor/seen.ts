@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import { addressBucket } from "../http/client-address.ts";
+import { addressBucket } from "../http/index.ts";
 
 /** Headers by which proxies tell what stood before them, or give themselves away; only their names are told. */
 const FORWARDED_HEADERS = [

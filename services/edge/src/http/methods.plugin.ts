@@ -1,7 +1,7 @@
 import { METHODS } from "node:http";
 import type { FastifyContextConfig, FastifyInstance, HTTPMethods, RouteHandlerMethod } from "fastify";
-import { HttpError } from "./http-error.ts";
 import { preflight } from "./cors.plugin.ts";
+import { HttpError } from "./http-error.ts";
 
 type Endpoint = {
   method: "GET" | "POST";

@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import { HttpError } from "../http/http-error.ts";
+import { HttpError } from "../http/index.ts";
 import type { Policy, RateLimiter } from "./rate-limiter.ts";
 
 /** Counts a request and sets the rate-limit headers. Throws 429 with Retry-After in whole seconds. */

@@ -1,7 +1,6 @@
 import { isUuid } from "@parley/service-kit";
-import { requiredText } from "../chat/chat-request.ts";
-import { HttpError } from "../http/http-error.ts";
-import { type JsonObject, parseJsonObject } from "../http/json-body.ts";
+import { requiredText } from "../chat/index.ts";
+import { HttpError, type JsonObject, parseJsonObject } from "../http/index.ts";
 
 export type RatingRequest = { publicKey: string; sessionId: string; messageId: bigint; rating: "up" | "down" | "" };
 

@@ -1,13 +1,10 @@
 import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
-import type { KeyResolver } from "../auth/public-keys.client.ts";
-import { HttpError, unavailable } from "../http/http-error.ts";
+import type { KeyResolver } from "../auth/index.ts";
+import { addressBucket, endpoint, HttpError, unavailable } from "../http/index.ts";
+import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { parseRatingRequest } from "./rating-request.ts";
-import { addressBucket } from "../http/client-address.ts";
-import { enforce } from "../rate-limits/enforce.ts";
-import { POLICIES, type RateLimiter } from "../rate-limits/rate-limiter.ts";
-import { endpoint } from "../http/methods.plugin.ts";
 
 export type RatingDeps = {
   limiter: RateLimiter;

@@ -3,13 +3,10 @@ import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService, ExportSessionResponse } from "@parley/rpc/conversation";
 import { isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
-import { type Caller, type TokenVerifier, userBucket } from "../auth/access-token.ts";
-import { HttpError, unavailable } from "../http/http-error.ts";
-import { addressBucket } from "../http/client-address.ts";
-import { enforce } from "../rate-limits/enforce.ts";
-import { POLICIES, type RateLimiter } from "../rate-limits/rate-limiter.ts";
-import { endpoint } from "../http/methods.plugin.ts";
-import type { Streams } from "../streams/open-streams.ts";
+import { type Caller, type TokenVerifier, userBucket } from "../auth/index.ts";
+import { addressBucket, endpoint, HttpError, unavailable } from "../http/index.ts";
+import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import type { Streams } from "../streams/index.ts";
 
 export type ExportDeps = {
   limiter: RateLimiter;

@@ -2,9 +2,8 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Ongoing } from "@parley/service-kit";
 import type { FastifyBaseLogger } from "fastify";
-import { HttpError } from "../http/http-error.ts";
-import type { Stopwatch } from "../turns/stopwatch.ts";
-import type { TurnReport } from "../turns/run-turn.ts";
+import { HttpError } from "../http/index.ts";
+import type { Stopwatch, TurnReport } from "../turns/index.ts";
 import type { StreamMetrics } from "./stream.metrics.ts";
 
 export type StreamCaps = {

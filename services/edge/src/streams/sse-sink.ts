@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
-import type { TurnSink } from "../turns/events.ts";
+import type { TurnSink } from "../turns/index.ts";
 
 export type SseOptions = {
   /** Takes the response over and gives the headers that are due with the stream's status line. */

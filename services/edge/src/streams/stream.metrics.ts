@@ -1,5 +1,5 @@
 import { Counter, DURATION_BUCKETS, Gauge, Histogram, type Registry } from "@parley/service-kit";
-import { FAILURE_CODES } from "../turns/failures.ts";
+import { FAILURE_CODES } from "../turns/index.ts";
 
 export type StreamMetrics = ReturnType<typeof createStreamMetrics>;
 

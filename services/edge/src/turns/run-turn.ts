@@ -3,11 +3,11 @@ import { type CloseTurnResponse, type ConversationService, TurnOutcome } from "@
 import { type GenerateEnd, GenerateStatus, type LlmService, type ToolCall } from "@parley/rpc/llm";
 import { type QuotaService, ReserveStatus } from "@parley/rpc/quota";
 import { failpoint, tracer } from "@parley/service-kit";
-import type { TurnCloser } from "./turn-closer.ts";
 import type { Blocked, Done, FinishReason, QuotaExceeded, TurnSink } from "./events.ts";
 import { type FailureCode, failure, failureCode, quotaExceededMessage } from "./failures.ts";
 import type { Stopwatch } from "./stopwatch.ts";
 import { ToolTime } from "./tool-time.ts";
+import type { TurnCloser } from "./turn-closer.ts";
 import { splitOpening, splitWait, timeOf } from "./turn-time.ts";
 
 const OPEN_TIMEOUT_MS = 10_000;

@@ -1,8 +1,6 @@
 import type { FastifyInstance } from "fastify";
-import type { KeyResolver } from "../auth/public-keys.client.ts";
-import { HttpError } from "../http/http-error.ts";
-import { addressBucket } from "../http/client-address.ts";
-import { endpoint } from "../http/methods.plugin.ts";
+import type { KeyResolver } from "../auth/index.ts";
+import { addressBucket, endpoint, HttpError } from "../http/index.ts";
 
 /** GET /api/widget/config/: how the widget shows the bot, once a boot. */
 export function widgetConfigRoute(app: FastifyInstance, deps: { resolveKey: KeyResolver }): void {

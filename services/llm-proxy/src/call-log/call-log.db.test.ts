@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { createLogger } from "@parley/service-kit";
 import { type FakeProvider, startFakeProvider, startTcpProxy } from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { deleteOldCalls } from "./retention.worker.ts";
-import { listCallsOfMonth } from "./calls.store.ts";
-import { sumCalls } from "./sum-calls.store.ts";
 import { eventually, startTestProxy, statusOf, type TestProxy } from "../testing/llm-proxy.ts";
+import { listCallsOfMonth } from "./calls.store.ts";
+import { deleteOldCalls } from "./retention.worker.ts";
+import { sumCalls } from "./sum-calls.store.ts";
 
 let provider: FakeProvider;
 let proxy: TestProxy;

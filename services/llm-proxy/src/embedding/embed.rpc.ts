@@ -2,7 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type CallContext, RpcError, status } from "@parley/rpc";
 import type { EmbedRequest, EmbedResponseSchema } from "@parley/rpc/llm";
 import { invalid, isWorkspaceId, ServiceError } from "@parley/service-kit";
-import { ProviderFailure } from "../providers/failure.ts";
+import { ProviderFailure } from "../providers/index.ts";
 import type { Embedder } from "./embedder.ts";
 
 const MAX_TEXTS = 64;

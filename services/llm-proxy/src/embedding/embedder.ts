@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Logger, openSpan } from "@parley/service-kit";
-import type { BreakerVerdict } from "../providers/breaker.ts";
-import { ProviderFailure } from "../providers/failure.ts";
-import { retryDelayMs } from "../providers/retry.ts";
 import type { Metrics } from "../metrics.ts";
-import type { Catalog } from "../providers/catalog.ts";
-import type { Embedded } from "../providers/provider.ts";
-import { Watchdog } from "../providers/watchdog.ts";
+import {
+  type BreakerVerdict,
+  type Catalog,
+  type Embedded,
+  ProviderFailure,
+  retryDelayMs,
+  Watchdog,
+} from "../providers/index.ts";
 
 export type EmbedderDeps = {
   catalog: Pick<Catalog, "embedder">;

@@ -1,5 +1,5 @@
 import { Ongoing } from "@parley/service-kit";
-import { CallCancelled, ProviderFailure } from "../providers/failure.ts";
+import { CallCancelled, ProviderFailure } from "../providers/index.ts";
 
 /** A call being answered. */
 export type ActiveCall = {

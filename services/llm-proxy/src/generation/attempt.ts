@@ -1,12 +1,8 @@
-import type { BreakerVerdict } from "../providers/breaker.ts";
-import { ProviderFailure } from "../providers/failure.ts";
-import type { Take } from "../providers/text-sink.ts";
-import type { Candidate } from "../providers/catalog.ts";
-import type { Timeouts } from "../settings/settings.ts";
+import { type BreakerVerdict, type Candidate, ProviderFailure, type Take, Watchdog } from "../providers/index.ts";
+import type { Timeouts } from "../settings/index.ts";
 import type { CallRecord, Try } from "./call-record.ts";
 import { endProviderSpan, openProviderSpan } from "./provider-span.ts";
 import type { Question } from "./question.ts";
-import { Watchdog } from "../providers/watchdog.ts";
 
 /** Far beyond any answer: a provider that does not stop must not fill our memory, nor a visitor's. */
 const MAX_REPLY_CHARACTERS = 4 * 1024 * 1024;

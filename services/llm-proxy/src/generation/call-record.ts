@@ -1,9 +1,10 @@
 import type { Verdict } from "@parley/bot-rules/moderation";
-import type { Price } from "../settings/cost.ts";
-import type { FailureCode } from "../providers/failure.ts";
-import type { ToolRequest, ToolRound } from "../tools/tool-call.ts";
-import type { Usage } from "../providers/provider.ts";
-import type { Metering } from "./meter.ts";
+import type { FailureCode, Usage } from "../providers/index.ts";
+import type { Price } from "../settings/index.ts";
+import type { ToolRequest, ToolRound } from "../tools/index.ts";
+
+/** What was used of a model; `cost` is null when it has no price. */
+export type Metering = { tokensIn: number; tokensOut: number; estimated: boolean; cost: number | null };
 
 export type Outcome = "complete" | "cancelled" | "blocked" | FailureCode;
 

@@ -2,8 +2,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Take } from "../providers/text-sink.ts";
-import { FlushClock } from "./flush-clock.ts";
 import { joined } from "./coalesce-text.ts";
+import { FlushClock } from "./flush-clock.ts";
 
 /** Texts that come so many turns of the event loop after one another. */
 async function* paced(texts: readonly string[], turns: (n: number) => number, onEnd?: () => void) {

@@ -1,4 +1,4 @@
-import type { Take } from "../providers/text-sink.ts";
+import type { Take } from "../providers/index.ts";
 
 /** So much may wait for its reader; then nothing more is to come of the provider. */
 const MAX_WAITING_CHARACTERS = 16 * 1024;

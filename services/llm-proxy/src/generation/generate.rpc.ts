@@ -2,20 +2,18 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CallContext } from "@parley/rpc";
 import { type GenerateRequest, type GenerateResponseSchema, GenerateStatus } from "@parley/rpc/llm";
 import { failpoint, invalid, isUuid, isWorkspaceId, parseMonth } from "@parley/service-kit";
-import { toDecimal } from "../settings/cost.ts";
-import { parseModelName } from "../settings/model-name.ts";
-import { pieces } from "./split-text.ts";
-import type { Take } from "../providers/text-sink.ts";
-import type { Ledger } from "../call-log/call-log.worker.ts";
+import type { CallRow, Ledger, TryRow } from "../call-log/index.ts";
 import type { Metrics } from "../metrics.ts";
-import { beginCall, type CallRecord, type Outcome, type Try } from "./call-record.ts";
-import type { FlushClock } from "./flush-clock.ts";
+import type { Take } from "../providers/index.ts";
+import { parseModelName, toDecimal } from "../settings/index.ts";
+import { beginCall, type CallRecord, type Metering, type Outcome, type Try } from "./call-record.ts";
 import { joined } from "./coalesce-text.ts";
-import { type CountTokens, type Metering, meter } from "./meter.ts";
+import type { FlushClock } from "./flush-clock.ts";
 import type { ReplyEvent } from "./generate.ts";
 import type { Responder } from "./generator.ts";
-import type { CallRow, TryRow } from "../call-log/calls.store.ts";
+import { type CountTokens, meter } from "./meter.ts";
 import { readPrompt } from "./read-prompt.ts";
+import { pieces } from "./split-text.ts";
 
 export type GenerateDeps = {
   responder: Responder;

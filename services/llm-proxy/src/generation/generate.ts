@@ -1,12 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Prompt } from "@parley/rpc/llm";
-import { priceOf } from "../settings/cost.ts";
-import { CallCancelled, ProviderFailure } from "../providers/failure.ts";
-import { retryDelayMs } from "../providers/retry.ts";
-import type { Take } from "../providers/text-sink.ts";
-import type { ToolUse } from "../tools/tool-call.ts";
-import type { Candidate } from "../providers/catalog.ts";
-import type { Toolbox, ToolResult } from "../tools/toolbox.ts";
+import { CallCancelled, type Candidate, ProviderFailure, retryDelayMs, type Take } from "../providers/index.ts";
+import { priceOf } from "../settings/index.ts";
+import type { Toolbox, ToolResult, ToolUse } from "../tools/index.ts";
 import { attempt } from "./attempt.ts";
 import { beginTry, type CallRecord, type NextStep } from "./call-record.ts";
 import { type CountTokens, meterQuestion } from "./meter.ts";

@@ -1,14 +1,12 @@
 import type { Prompt } from "@parley/rpc/llm";
 import type { Logger } from "@parley/service-kit";
-import type { Take } from "../providers/text-sink.ts";
 import type { Metrics } from "../metrics.ts";
-import type { Candidate, Catalog } from "../providers/catalog.ts";
-import type { Toolbox } from "../tools/toolbox.ts";
-import type { Tools } from "../tools/tools.service.ts";
+import type { Candidate, Catalog, Take } from "../providers/index.ts";
+import type { Toolbox, Tools } from "../tools/index.ts";
 import type { ActiveCall, ActiveCalls } from "./active-generations.ts";
 import type { CallRecord } from "./call-record.ts";
-import { Filters } from "./reply-moderation.ts";
 import { type ReplyDeps, type ReplyEvent, reply } from "./generate.ts";
+import { Filters } from "./reply-moderation.ts";
 
 export type ResponderDeps = Pick<ReplyDeps, "now" | "random" | "countTokens"> & {
   catalog: Catalog;

@@ -1,12 +1,8 @@
 import type { Prompt } from "@parley/rpc/llm";
-import { costOf } from "../settings/cost.ts";
-import { estimateTokens } from "../tokens/estimate-tokens.ts";
-import { parseModelName } from "../settings/model-name.ts";
-import { renderPrompt } from "../providers/render-prompt.ts";
-import type { CallRecord } from "./call-record.ts";
-
-/** What was used of a model; `cost` is null when it has no price. */
-export type Metering = { tokensIn: number; tokensOut: number; estimated: boolean; cost: number | null };
+import { renderPrompt } from "../providers/index.ts";
+import { costOf, parseModelName } from "../settings/index.ts";
+import { estimateTokens } from "../tokens/index.ts";
+import type { CallRecord, Metering } from "./call-record.ts";
 
 /** Tokens of each text by the vocabulary of a model's family; undefined when there is none to count by. */
 export type CountTokens = (model: string, texts: readonly string[]) => Promise<number[] | undefined>;

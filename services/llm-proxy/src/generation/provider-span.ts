@@ -1,5 +1,5 @@
 import { openSpan, type Span } from "@parley/service-kit";
-import type { Candidate } from "../providers/catalog.ts";
+import type { Candidate } from "../providers/index.ts";
 import type { CallRecord } from "./call-record.ts";
 
 /**

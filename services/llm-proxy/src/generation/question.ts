@@ -1,5 +1,5 @@
 import type { Prompt } from "@parley/rpc/llm";
-import type { Toolbox } from "../tools/toolbox.ts";
+import type { Toolbox } from "../tools/index.ts";
 
 /** What a model is asked. */
 export type Question = {

@@ -1,7 +1,7 @@
 import { compilePattern, type Matcher, ReplyFilter } from "@parley/bot-rules/moderation";
 import type { Prompt } from "@parley/rpc/llm";
 import { LRUCache } from "lru-cache";
-import type { Take } from "../providers/text-sink.ts";
+import type { Take } from "../providers/index.ts";
 import type { CallRecord } from "./call-record.ts";
 import type { ReplyEvent } from "./generate.ts";
 

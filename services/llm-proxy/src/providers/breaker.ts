@@ -1,9 +1,4 @@
-export type BreakerPolicy = {
-  /** Faults in a row that open it. */
-  failures: number;
-  /** How long it stays open before one call may try again. */
-  cooldownMs: number;
-};
+import type { BreakerPolicy } from "../settings/index.ts";
 
 export type BreakerState = "closed" | "open" | "half_open";
 

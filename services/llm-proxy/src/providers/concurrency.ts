@@ -1,11 +1,5 @@
+import type { ConcurrencyPolicy } from "../settings/index.ts";
 import { ProviderFailure } from "./failure.ts";
-
-export type ConcurrencyPolicy = {
-  maxActive: number;
-  /** Calls that may wait for a place. */
-  maxQueued: number;
-  maxWaitMs: number;
-};
 
 type Waiter = { grant: () => void; refuse: (error: unknown) => void };
 

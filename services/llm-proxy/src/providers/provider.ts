@@ -1,6 +1,6 @@
 import type { Prompt } from "@parley/rpc/llm";
+import type { ToolFunction, ToolRequest, ToolRound } from "../tools/index.ts";
 import type { Take } from "./text-sink.ts";
-import type { ToolFunction, ToolRequest, ToolRound } from "../tools/tool-call.ts";
 
 /** One call of a model, as a provider sees it. */
 export type ProviderCall = {

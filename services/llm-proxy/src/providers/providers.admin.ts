@@ -2,10 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { type Prompt, PromptSchema, type ProviderAdminService, Role } from "@parley/rpc/llm";
 import { invalid } from "@parley/service-kit";
-import type { Catalog } from "./catalog.ts";
-import { beginCall } from "../generation/call-record.ts";
-import { type CountTokens, meter } from "../generation/meter.ts";
-import type { Responder } from "../generation/generator.ts";
+import { beginCall, type CountTokens, meter, type Responder } from "../generation/index.ts";
+import type { Catalog } from "./catalog.service.ts";
 
 export type ProviderAdminDeps = {
   catalog: Catalog;

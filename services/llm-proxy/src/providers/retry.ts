@@ -1,15 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
+import type { RetryPolicy } from "../settings/index.ts";
 import type { ProviderFailure } from "./failure.ts";
-
-export type RetryPolicy = {
-  /** Calls to one model, the first included. */
-  maxAttempts: number;
-  /** The wait before the second call; doubled before each further one. */
-  baseDelayMs: number;
-  maxDelayMs: number;
-  /** A provider that asks for a longer wait than this is not asked again. */
-  maxRetryAfterMs: number;
-};
 
 /**
  * How long to wait before asking the same model again after its `attempts`-th failure, in ms; undefined when it is not to be asked

@@ -1,5 +1,5 @@
+import type { Timeouts } from "../settings/index.ts";
 import { ProviderFailure } from "./failure.ts";
-import type { Timeouts } from "../settings/settings.ts";
 
 /** How long the count of tokens may keep the end of a finished reply waiting. */
 const LINGER_MS = 2_000;

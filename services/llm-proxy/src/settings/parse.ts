@@ -1,8 +1,8 @@
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import { parse } from "yaml";
 import schema from "../../llm-config.schema.json" with { type: "json" };
-import { parseModelName, ROUTE_PREFIX } from "./model-name.ts";
 import { SettingsError } from "./error.ts";
+import { parseModelName, ROUTE_PREFIX } from "./model-name.ts";
 import { PRESETS, type Preset, type PresetName } from "./presets.ts";
 import {
   BUILTIN_MODEL,

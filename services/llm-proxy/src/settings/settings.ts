@@ -1,8 +1,4 @@
-import type { BreakerPolicy } from "../providers/breaker.ts";
-import type { ConcurrencyPolicy } from "../providers/concurrency.ts";
 import type { Price } from "./cost.ts";
-import type { RetryPolicy } from "../providers/retry.ts";
-import type { ToolLimits } from "../tools/tool-call.ts";
 
 export type Timeouts = {
   connectMs: number;
@@ -11,6 +7,40 @@ export type Timeouts = {
   /** Between two pieces of text. */
   silenceMs: number;
   totalMs: number;
+};
+
+export type RetryPolicy = {
+  /** Calls to one model, the first included. */
+  maxAttempts: number;
+  /** The wait before the second call; doubled before each further one. */
+  baseDelayMs: number;
+  maxDelayMs: number;
+  /** A provider that asks for a longer wait than this is not asked again. */
+  maxRetryAfterMs: number;
+};
+
+export type ConcurrencyPolicy = {
+  maxActive: number;
+  /** Calls that may wait for a place. */
+  maxQueued: number;
+  maxWaitMs: number;
+};
+
+export type BreakerPolicy = {
+  /** Faults in a row that open it. */
+  failures: number;
+  /** How long it stays open before one call may try again. */
+  cooldownMs: number;
+};
+
+/** What bounds the tools of one reply. */
+export type ToolLimits = {
+  /** Calls in one reply. */
+  maxCalls: number;
+  /** Times that a model may call tools before it has to answer. */
+  maxRounds: number;
+  timeoutMs: number;
+  maxResultBytes: number;
 };
 
 /** What every provider has, whatever it speaks. */

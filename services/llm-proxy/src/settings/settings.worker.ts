@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Lifecycle, Logger } from "@parley/service-kit";
 import type { Metrics } from "../metrics.ts";
-import type { Catalog } from "../providers/catalog.ts";
+import type { Catalog } from "../providers/index.ts";
 import { type ModelEnvironment, settingsFromEnvironment } from "./environment.ts";
 import { SettingsError } from "./error.ts";
 import { parseSettings, unknownModels } from "./parse.ts";

@@ -21,9 +21,9 @@ import {
 import { createLogger, type Database, Lifecycle, migrate, openDatabase } from "@parley/service-kit";
 import { createDatabase, freePorts } from "@parley/test-support";
 import { migrations } from "../../migrations/index.ts";
+import { type CallRow, listCalls } from "../call-log/calls.store.ts";
 import { readConfig } from "../config.ts";
 import { start } from "../server.ts";
-import { type CallRow, listCalls } from "../call-log/calls.store.ts";
 
 const TOKEN = "token-of-the-tests";
 const PASSWORD = "password-of-the-tests";

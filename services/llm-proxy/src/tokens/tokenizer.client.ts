@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { Lifecycle } from "@parley/service-kit";
-import { vocabularyOf } from "./vocabulary.ts";
 import type { CountAnswer, CountRequest } from "./tokenizer.thread.ts";
+import { vocabularyOf } from "./vocabulary.ts";
 
 const WORKER = new URL("./tokenizer.thread.ts", import.meta.url);
 /** What the end of a reply may wait for its count; loading a vocabulary takes longer, and the first reply does not wait for it. */

@@ -1,9 +1,9 @@
 import { expandUrl, readParameters } from "@parley/bot-rules/tools";
 import type { HttpTool } from "@parley/rpc/llm";
 import { type EgressPolicy, guardedFetch, type ResponseHead } from "@parley/service-kit";
-import { ToolFailure } from "./tool-call.ts";
 import type { CallableTool, CallOptions } from "./callable.ts";
 import type { Credentials } from "./secrets.ts";
+import { ToolFailure } from "./tool-call.ts";
 
 export type HttpToolDeps = { egress: EgressPolicy; maxResultBytes: number; timeoutMs: number };
 

@@ -3,10 +3,11 @@ import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { JsonSchemaValidator, jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/types.js";
 import type { Dispatcher } from "undici";
-import { ToolFailure, type ToolLimits } from "./tool-call.ts";
+import type { ToolLimits } from "../settings/index.ts";
 import { boundedFetch } from "./bounded-fetch.client.ts";
 import { failureOf } from "./failures.ts";
 import type { Credentials } from "./secrets.ts";
+import { ToolFailure } from "./tool-call.ts";
 
 export type McpTarget = { url: string; credentials: Credentials };
 

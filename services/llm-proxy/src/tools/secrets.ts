@@ -1,4 +1,4 @@
-import type { ToolSecret } from "../settings/settings.ts";
+import type { ToolSecret } from "../settings/index.ts";
 import { failureOf } from "./failures.ts";
 
 /** What a request carries, and what must not come back in its answer. */

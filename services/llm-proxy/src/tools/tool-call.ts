@@ -51,13 +51,3 @@ export class ToolFailure extends Error {
     this.detail = detail;
   }
 }
-
-/** What bounds the tools of one reply. */
-export type ToolLimits = {
-  /** Calls in one reply. */
-  maxCalls: number;
-  /** Times that a model may call tools before it has to answer. */
-  maxRounds: number;
-  timeoutMs: number;
-  maxResultBytes: number;
-};

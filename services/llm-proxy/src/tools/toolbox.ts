@@ -1,13 +1,8 @@
 import { openSpan } from "@parley/service-kit";
-import {
-  ToolFailure,
-  type ToolFunction,
-  type ToolLimits,
-  type ToolRequest,
-  type ToolUse,
-} from "./tool-call.ts";
+import type { ToolLimits } from "../settings/index.ts";
 import type { CallableTool } from "./callable.ts";
 import { failureOf, toToolFailure } from "./failures.ts";
+import { ToolFailure, type ToolFunction, type ToolRequest, type ToolUse } from "./tool-call.ts";
 
 /** What was called; none when there is no tool of the name. */
 export type ToolKind = CallableTool["kind"] | "none";

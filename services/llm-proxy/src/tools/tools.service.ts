@@ -1,15 +1,15 @@
 import { SERVER_SEPARATOR } from "@parley/bot-rules/tools";
 import type { McpServer, Tool } from "@parley/rpc/llm";
 import { type EgressPolicy, guardedAgent, type Lifecycle, type Logger } from "@parley/service-kit";
-import type { ToolFailure, ToolStatus, ToolUse } from "./tool-call.ts";
 import type { Metrics } from "../metrics.ts";
-import type { Settings } from "../settings/settings.ts";
+import type { Settings } from "../settings/index.ts";
 import type { CallableTool } from "./callable.ts";
 import { toToolFailure } from "./failures.ts";
 import { httpTool } from "./http-tool.client.ts";
 import { McpOffers } from "./mcp-offers.client.ts";
 import { type McpDeps, McpSession, type OfferedTool } from "./mcp-session.client.ts";
 import { credentialsFor } from "./secrets.ts";
+import type { ToolFailure, ToolStatus, ToolUse } from "./tool-call.ts";
 import { Toolbox, type ToolKind } from "./toolbox.ts";
 
 export type ToolsDeps = {

@@ -1,7 +1,7 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { BooksAdminService } from "@parley/rpc/quota";
 import { type Database, isWorkspaceId } from "@parley/service-kit";
-import { requireTurnId } from "../usage/turn-id.ts";
+import { requireTurnId } from "../usage/index.ts";
 import { readTurnEntry } from "./turn-entry.store.ts";
 
 /** The admin service that shows single entries of the books. */

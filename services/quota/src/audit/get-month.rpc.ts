@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { GetMonthRequest, GetMonthResponseSchema } from "@parley/rpc/quota";
 import { type Database, isWorkspaceId, parseMonth } from "@parley/service-kit";
-import { currentMonth, readMonth } from "../usage/usage.store.ts";
+import { currentMonth, readMonth } from "../usage/index.ts";
 
 export async function handleGetMonth(
   database: Database,

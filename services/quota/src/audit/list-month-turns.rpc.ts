@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ListMonthTurnsRequest, ListMonthTurnsResponseSchema } from "@parley/rpc/quota";
 import { type Database, invalid, isWorkspaceId, parseMonth } from "@parley/service-kit";
-import { listTurns } from "../usage/usage.store.ts";
+import { listTurns } from "../usage/index.ts";
 
 /** Ids a piece; about 400 KiB. */
 const PIECE = 10_000;

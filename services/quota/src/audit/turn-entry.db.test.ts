@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { reserve, settle } from "../usage/reservations.store.ts";
 import { createTestBooks, createWorkspace, type TestBooks } from "../testing/quota-database.ts";
+import { reserve, settle } from "../usage/reservations.store.ts";
 import { readTurnEntry } from "./turn-entry.store.ts";
 
 let books: TestBooks;

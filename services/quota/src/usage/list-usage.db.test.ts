@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createTestBooks, createWorkspace, type TestBooks } from "../testing/quota-database.ts";
 import { listNearestCap, listUsage } from "./list-usage.store.ts";
 import { reserve, settle } from "./reservations.store.ts";
-import { createTestBooks, createWorkspace, type TestBooks } from "../testing/quota-database.ts";
 import { currentMonth } from "./usage.store.ts";
 
 let books: TestBooks;

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { sqlState } from "@parley/service-kit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { reserve, type Settlement, settle } from "./reservations.store.ts";
 import { booksOf, createTestBooks, createWorkspace, type TestBooks } from "../testing/quota-database.ts";
-import { readMonth, readUsage } from "./usage.store.ts";
 import { updatePlan } from "../workspaces/workspaces.store.ts";
+import { reserve, type Settlement, settle } from "./reservations.store.ts";
+import { readMonth, readUsage } from "./usage.store.ts";
 
 let books: TestBooks;
 beforeAll(async () => {

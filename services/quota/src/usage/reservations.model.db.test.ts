@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Outcome, reserve, settle } from "./reservations.store.ts";
 import { booksOf, createTestBooks, createWorkspace, type TestBooks } from "../testing/quota-database.ts";
+import { type Outcome, reserve, settle } from "./reservations.store.ts";
 
 const CAP = 3;
 const TURNS = 6;

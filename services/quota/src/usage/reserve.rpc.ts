@@ -1,8 +1,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type ReserveRequest, type ReserveResponseSchema, ReserveStatus } from "@parley/rpc/quota";
 import { type Database, isWorkspaceId, notFound } from "@parley/service-kit";
-import { requireTurnId } from "./turn-id.ts";
 import { reserve } from "./reservations.store.ts";
+import { requireTurnId } from "./turn-id.ts";
 import type { ReservationCounter } from "./usage.metrics.ts";
 
 const STATUS = {

@@ -1,8 +1,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Settlement, SettleOutcome, type SettleRequest, type SettleResponseSchema } from "@parley/rpc/quota";
 import { type Database, invalid, parseMonth } from "@parley/service-kit";
-import { requireTurnId } from "./turn-id.ts";
 import * as store from "./reservations.store.ts";
+import { requireTurnId } from "./turn-id.ts";
 
 const MAX_SETTLEMENTS = 1_000;
 

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { createLogger, Registry } from "@parley/service-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { reserve, settle } from "./reservations.store.ts";
 import { createTestBooks, type TestBooks } from "../testing/quota-database.ts";
 import { insertWorkspace } from "../workspaces/workspaces.store.ts";
+import { reserve, settle } from "./reservations.store.ts";
 import { usageGauges } from "./usage.metrics.ts";
 
 let books: TestBooks;

@@ -1,10 +1,9 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { WorkspaceAdminService } from "@parley/rpc/quota";
 import { type Database, invalid, isWorkspaceId, ServiceError } from "@parley/service-kit";
-import { handleGetUsage } from "../usage/get-usage.rpc.ts";
+import { handleGetUsage, usageAdmin } from "../usage/index.ts";
 import { requireWorkspace, toMessage } from "./get-workspace.rpc.ts";
 import { insertWorkspace, listPlans, listWorkspaces, updatePlan, updateRetention } from "./workspaces.store.ts";
-import { usageAdmin } from "../usage/usage.admin.ts";
 
 const MAX_NAME_CHARACTERS = 200;
 const MAX_RETENTION_DAYS = 3_650;

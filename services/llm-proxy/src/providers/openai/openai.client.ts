@@ -1,9 +1,9 @@
 import { OpenAI } from "openai";
 import { Agent } from "undici";
+import type { OpenAiSettings } from "../../settings/index.ts";
 import { ProviderFailure } from "../failure.ts";
-import { WellFormedText } from "../well-formed.ts";
-import type { OpenAiSettings } from "../../settings/settings.ts";
 import type { Provider, ProviderCall } from "../provider.ts";
+import { WellFormedText } from "../well-formed.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 import { embed } from "./embeddings.ts";
 import { Endpoint } from "./endpoint.ts";

@@ -1,7 +1,7 @@
 import type { OpenAI } from "openai";
-import { renderPrompt } from "../render-prompt.ts";
-import type { ToolRound } from "../../tools/tool-call.ts";
+import type { ToolRound } from "../../tools/index.ts";
 import type { ProviderCall } from "../provider.ts";
+import { renderPrompt } from "../render-prompt.ts";
 
 type Message = OpenAI.ChatCompletionMessageParam;
 

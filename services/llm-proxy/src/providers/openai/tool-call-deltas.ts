@@ -1,5 +1,5 @@
+import type { ToolRequest } from "../../tools/index.ts";
 import { ProviderFailure } from "../failure.ts";
-import type { ToolRequest } from "../../tools/tool-call.ts";
 
 const MAX_CALLS = 64;
 const MAX_ARGUMENTS_CHARACTERS = 64 * 1024;

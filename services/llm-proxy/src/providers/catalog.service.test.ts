@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseSettings } from "../settings/parse.ts";
-import { Catalog } from "./catalog.ts";
+import { Catalog } from "./catalog.service.ts";
 
 const settings = (text: string) => parseSettings(text, { defaultModel: undefined, readKey: () => "k" });
 const FILE = `

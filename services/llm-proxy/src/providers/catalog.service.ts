@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import { type ProviderSettings, parseModelName, ROUTE_PREFIX, type Settings } from "../settings/index.ts";
 import { Breaker } from "./breaker.ts";
-import { Concurrency } from "./concurrency.ts";
-import { parseModelName, ROUTE_PREFIX } from "../settings/model-name.ts";
-import type { ProviderSettings, Settings } from "../settings/settings.ts";
 import { builtinProvider } from "./builtin/builtin.ts";
+import { Concurrency } from "./concurrency.ts";
 import { openAiProvider } from "./openai/openai.client.ts";
 import type { Provider } from "./provider.ts";
 

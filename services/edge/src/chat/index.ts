@@ -1,0 +1,1 @@
+export { requiredText } from "./chat-request.ts";

@@ -1,0 +1,2 @@
+export { enforce } from "./enforce.ts";
+export { POLICIES, type RateLimiter } from "./rate-limiter.ts";

@@ -1,0 +1,13 @@
+export { costOf, type Price, priceOf, toDecimal } from "./cost.ts";
+export { parseModelName, ROUTE_PREFIX } from "./model-name.ts";
+export type {
+  BreakerPolicy,
+  ConcurrencyPolicy,
+  OpenAiSettings,
+  ProviderSettings,
+  RetryPolicy,
+  Settings,
+  Timeouts,
+  ToolLimits,
+  ToolSecret,
+} from "./settings.ts";

@@ -1,0 +1,39 @@
+import { posix } from "node:path";
+
+/** One import or re-export statement, or one dynamic import. */
+export type Import = {
+  specifier: string;
+  /** Whether it brings in types alone, which the runtime erases. */
+  isType: boolean;
+  /** The names of the imported values, without types; empty for a dynamic import and for one without names. */
+  names: readonly string[];
+};
+
+const STATEMENT = /\b(?:import|export)\s+(type\s+)?(?:\{([^}]*)\}|\*(?:\s+as\s+\w+)?|\w+)\s+from\s+"([^"]+)"/g;
+const WITHOUT_NAMES = /\bimport\s*\(?\s*"([^"]+)"/g;
+
+/** Returns the imports of a TypeScript source. */
+export function importsOf(text: string): Import[] {
+  const named = [...text.matchAll(STATEMENT)].map(([, type, list = "", specifier = ""]) => {
+    const entries = list.split(",").flatMap((entry) => entry.trim() || []);
+    const isType = type !== undefined || (entries.length > 0 && entries.every((entry) => entry.startsWith("type ")));
+    const values = entries.filter((entry) => !entry.startsWith("type "));
+    return { specifier, isType, names: values.map(nameOf) };
+  });
+  const others = [...text.matchAll(WITHOUT_NAMES)].map(([, specifier = ""]) => ({
+    specifier,
+    isType: false,
+    names: [],
+  }));
+  return [...named, ...others];
+}
+
+/** The name that the other file exports: `Row` for `Row as StoredRow`. */
+function nameOf(entry: string): string {
+  return entry.split(" as ")[0] ?? "";
+}
+
+/** Returns the repository path that a relative specifier names. */
+export function targetOf(path: string, specifier: string): string {
+  return posix.join(posix.dirname(path), specifier);
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import { layoutProblems } from "./layout.ts";
+
+const problemsOf = (path: string, specifier: string, statement = "import { x }") =>
+  layoutProblems([{ path, text: `${statement} from "${specifier}";` }]);
+
+const conversation = "services/conversation/src";
+
+describe("layoutProblems", () => {
+  it.each([
+    ["packages/rpc/src/client.ts", "@parley/service-kit"],
+    ["packages/service-kit/src/run.ts", "@parley/quota"],
+    ["services/edge/src/app.ts", "@parley/quota"],
+    ["services/edge/src/app.ts", "@parley/test-support"],
+    ["services/edge/src/app.ts", "../../quota/src/server.ts"],
+    ["packages/widget/src/panel.ts", "@parley/rpc"],
+    ["packages/widget/src/panel.ts", "../../../services/edge/src/app.ts"],
+    ["tests/contract.test.ts", "../services/edge/src/app.ts"],
+    ["tests/contract.test.ts", "@parley/edge"],
+    ["tests/support/src/redis.ts", "@parley/rpc"],
+    ["tests/support/src/redis.ts", "../../system/system.ts"],
+    ["deploy/local/postgres/src/start.ts", "@parley/cli"],
+    // A feature is used through its index.ts.
+    [`${conversation}/turns/open-turn.rpc.ts`, "../bots/bots.store.ts"],
+    [`${conversation}/turns/prompt.ts`, "../bots/slug.ts"],
+    // Roles.
+    [`${conversation}/turns/open-turn.store.ts`, "./open-turn.rpc.ts"],
+    [`${conversation}/turns/open-turn.store.ts`, "./prices.client.ts"],
+    [`${conversation}/turns/open-turn.rpc.ts`, "./close-turn.rpc.ts"],
+    [`${conversation}/sweeping/sweeper.worker.ts`, "./renew-edge.rpc.ts"],
+    [`${conversation}/turns/prompt.ts`, "./history.store.ts"],
+    [`${conversation}/turns/prompt.ts`, "node:fs/promises"],
+    [`${conversation}/turns/prompt.ts`, "pg"],
+    ["services/edge/src/chat/chat.route.ts", "./sessions.store.ts"],
+    ["services/edge/src/auth/jwks.client.ts", "./keys.worker.ts"],
+  ])("refuses that %s imports %s", (path, specifier) => {
+    expect(problemsOf(path, specifier)).toEqual([expect.stringContaining(`${path} imports ${specifier}: `)]);
+  });
+
+  it.each([
+    ["services/edge/src/app.ts", "@parley/rpc/quota"],
+    ["services/edge/src/app.ts", "@parley/service-kit"],
+    ["services/edge/src/app.ts", "fastify"],
+    ["services/edge/src/app.ts", "./chat/chat.route.ts"],
+    ["services/edge/src/turns/run-turn.test.ts", "@parley/test-support"],
+    ["services/quota/src/usage/reserve.rpc.ts", "./reservations.store.ts"],
+    ["services/quota/src/workspaces/workspaces.admin.ts", "../usage/index.ts"],
+    ["services/quota/src/migrate.ts", "../migrations/index.ts"],
+    [`${conversation}/turns/prompt.test.ts`, "../bots/bots.store.ts"],
+    [`${conversation}/testing/turns.ts`, "../bots/bots.store.ts"],
+    ["tests/contract.test.ts", "./system/system.ts"],
+    ["bench/src/rows/reserve.ts", "../../../services/quota/src/usage/reservations.store.ts"],
+    ["tools/layout.ts", "../services/edge/src/config.ts"],
+  ])("accepts that %s imports %s", (path, specifier) => {
+    expect(problemsOf(path, specifier)).toEqual([]);
+  });
+
+  it("accepts types of any role within a feature, and functions without I/O", () => {
+    const path = `${conversation}/turns/prompt.ts`;
+    expect(problemsOf(path, "./history.store.ts", "import type { Row }")).toEqual([]);
+    expect(problemsOf(path, "./history.store.ts", "import { type Row }")).toEqual([]);
+    expect(problemsOf(path, "node:net", "import { isIP }")).toEqual([]);
+  });
+
+  it("gives an index.ts the roles of what it exports", () => {
+    const index = {
+      path: `${conversation}/bots/index.ts`,
+      text: 'export { readBot, type Bot } from "./bots.store.ts";\nexport { isSlug } from "./slug.ts";',
+    };
+    const plain = (names: string) => ({
+      path: `${conversation}/turns/prompt.ts`,
+      text: `import { ${names} } from "../bots/index.ts";`,
+    });
+    expect(layoutProblems([index, plain("isSlug, type Bot")])).toEqual([]);
+    expect(layoutProblems([index, plain("isSlug, readBot")])).toHaveLength(1);
+  });
+
+  it("refuses a suffix that names no role", () => {
+    expect(layoutProblems([{ path: `${conversation}/turns/open-turn.dao.ts`, text: "" }])).toHaveLength(1);
+  });
+
+  it("sees imports that are dynamic, for their effect, and passed on", () => {
+    const ours = (name: string) => `"@parley/${name}"`;
+    const text = `import ${ours("quota")}; export { y } from ${ours("edge")}; await import(${ours("llm-proxy")});`;
+    expect(layoutProblems([{ path: "packages/rpc/src/index.ts", text }])).toHaveLength(3);
+  });
+});

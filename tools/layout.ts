@@ -1,0 +1,138 @@
+import { type Import, importsOf, targetOf } from "./imports.ts";
+import type { Problems, SourceFile } from "./problems.ts";
+
+/** Which of our packages each package may import in the code it ships; tests may import @parley/test-support too. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  "packages/rpc": [],
+  "packages/service-kit": ["rpc"],
+  "packages/bot-rules": [],
+  "packages/widget": [],
+  "packages/cli": ["rpc", "service-kit"],
+  "services/edge": ["rpc", "service-kit", "widget"],
+  "services/conversation": ["rpc", "service-kit", "bot-rules"],
+  "services/quota": ["rpc", "service-kit"],
+  "services/llm-proxy": ["rpc", "service-kit", "bot-rules"],
+  "deploy/local/postgres": [],
+  "deploy/local/sample-shop": [],
+  deploy: ["rpc", "service-kit", "local-postgres", "cli", "sample-shop", "widget"],
+  "tests/support": ["local-postgres"],
+  tests: ["rpc", "service-kit", "test-support", "local-postgres", "sample-shop", "widget"],
+  bench: ["rpc", "service-kit", "test-support"],
+};
+
+/**
+ * Folders outside their own package that some packages may reach: the benchmarks start the system that the tests start, and run the
+ * quota service's statements without the service; browser tests use the widget's texts.
+ */
+const MAY_REACH: Readonly<Record<string, readonly string[]>> = {
+  bench: ["tests/system/", "services/quota/src/usage/"],
+  tests: ["packages/widget/src/"],
+};
+
+/** The roles of a service's files, by suffix, and the roles whose code each must not import. A file without a suffix is "plain". */
+const MUST_NOT_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  route: ["rpc", "admin", "worker", "store"],
+  plugin: ["route", "rpc", "admin", "worker", "store"],
+  rpc: ["route", "plugin", "rpc", "admin"],
+  admin: ["route", "plugin"],
+  worker: ["route", "plugin", "rpc", "admin"],
+  service: ["route", "plugin", "rpc", "admin", "worker"],
+  client: ["route", "plugin", "rpc", "admin", "worker", "service", "store"],
+  store: ["route", "plugin", "rpc", "admin", "worker", "service", "client"],
+  plain: ["route", "plugin", "rpc", "admin", "worker", "service", "client", "store"],
+};
+
+/** Files that wire a service together, and what only tests or a thread of its own load. */
+const EXEMPT =
+  /(?:^|\/)(?:main|server|app|config|migrate)\.ts$|(?:^|[./])metrics\.ts$|\.thread\.ts$|\.test\.ts$|\/testing\//;
+
+/** Packages and Node modules that do I/O; a plain file may import their types alone. */
+const DOES_IO =
+  /^(?:pg|knex|ioredis|undici|openai|@grpc\/|node:(?:fs|http|http2|https|net|tls|dns|child_process|worker_threads))/;
+/** Functions of those that do none. */
+const PURE_NAMES = new Set(["isIP", "isIPv4", "isIPv6", "BlockList", "STATUS_CODES"]);
+
+/** Imports that break the table of CONTRIBUTING.md: between packages, between features, and between roles. */
+export function layoutProblems(files: readonly SourceFile[]): Problems {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  return files.flatMap(({ path, text }) => {
+    const home = packageOf(path);
+    if (home === undefined) return [];
+    const role = roleOf(path);
+    if (role !== undefined && !(role in MUST_NOT_IMPORT)) return [`${path}: no role has the suffix .${role}.ts`];
+    return importsOf(text).flatMap((each) => {
+      const { specifier } = each;
+      const reason = specifier.startsWith(".")
+        ? (refuseRelative(path, home, specifier) ?? refuseFeature(path, specifier) ?? refuseRole(path, each, byPath))
+        : (refusePackage(path, home, specifier) ?? refuseIo(path, each));
+      return reason === undefined ? [] : [`${path} imports ${specifier}: ${reason}`];
+    });
+  });
+}
+
+/** The innermost package that a file belongs to; undefined for tools/, which maintains the whole repository. */
+function packageOf(path: string): string | undefined {
+  const homes = Object.keys(MAY_IMPORT).filter((home) => path.startsWith(`${home}/`));
+  return homes.sort((a, b) => b.length - a.length)[0];
+}
+
+function refusePackage(path: string, home: string, specifier: string): string | undefined {
+  const [, name] = /^@parley\/([^/]+)/.exec(specifier) ?? [];
+  if (name === undefined || MAY_IMPORT[home]?.includes(name)) return undefined;
+  if (name === "test-support" && isTest(path)) return undefined;
+  return `${home} may import ${MAY_IMPORT[home]?.join(", ") || "none of our packages"}`;
+}
+
+function refuseRelative(path: string, home: string, specifier: string): string | undefined {
+  const target = targetOf(path, specifier);
+  if (packageOf(target) === home) return undefined;
+  return MAY_REACH[home]?.some((folder) => target.startsWith(folder)) ? undefined : "it leaves its package";
+}
+
+/** A feature is a folder of a service; others use it through its index.ts. */
+function refuseFeature(path: string, specifier: string): string | undefined {
+  if (!path.startsWith("services/") || EXEMPT.test(path)) return undefined;
+  const target = targetOf(path, specifier);
+  const [from, to] = [featureOf(path), featureOf(target)];
+  if (to === undefined || from === to || target === `${to}/index.ts`) return undefined;
+  return `another feature is used through ${to}/index.ts`;
+}
+
+function featureOf(path: string): string | undefined {
+  return /^services\/[^/]+\/src\/[^/]+(?=\/)/.exec(path)?.[0];
+}
+
+/** Types are free: they do nothing at run time. An index.ts has the roles of the files that it exports. */
+function refuseRole(path: string, { specifier, isType, names }: Import, files: ReadonlyMap<string, SourceFile>) {
+  const role = roleOf(path);
+  const refused = role === undefined ? undefined : MUST_NOT_IMPORT[role];
+  if (refused === undefined || isType) return undefined;
+  const target = targetOf(path, specifier);
+  const sources = target.endsWith("/index.ts") ? exportersOf(files.get(target), names) : [target];
+  const wrong = sources.map(roleOf).find((each) => each !== undefined && refused.includes(each));
+  return wrong && `a ${role} file must not import a ${wrong} file`;
+}
+
+/** The files from which an index.ts exports these names as values. */
+function exportersOf(index: SourceFile | undefined, names: readonly string[]): string[] {
+  if (index === undefined) return [];
+  return importsOf(index.text)
+    .filter((each) => !each.isType && each.names.some((name) => names.includes(name)))
+    .map(({ specifier }) => targetOf(index.path, specifier));
+}
+
+function refuseIo(path: string, { specifier, isType, names }: Import): string | undefined {
+  if (roleOf(path) !== "plain" || isType || !DOES_IO.test(specifier)) return undefined;
+  if (names.length > 0 && names.every((name) => PURE_NAMES.has(name))) return undefined;
+  return "a plain file does no I/O: give it the suffix of its role";
+}
+
+/** Undefined outside the services and for files that no rule of roles binds. */
+function roleOf(path: string): string | undefined {
+  if (!/^services\/[^/]+\/src\//.test(path) || EXEMPT.test(path) || path.endsWith("/index.ts")) return undefined;
+  return /\.(\w+)\.ts$/.exec(path)?.[1] ?? "plain";
+}
+
+function isTest(path: string): boolean {
+  return /\.test\.ts$|\/testing\//.test(path);
+}

@@ -31,7 +31,8 @@ async function promptOf(message: string): Promise<string> {
 }
 
 /** How many searches by meaning went so. */
-const searches = (result: string) => metric(system.conversation, "parley_knowledge_meaning_searches_total", { result });
+const searches = (result: string) =>
+  metric(system.conversation, "parley_knowledge_semantic_searches_total", { result });
 
 test("a visitor's words that no document has find the passage that means the same", async () => {
   expect(await promptOf("May I bring my dog?")).toContain("Every canine must be on a lead.");

@@ -208,7 +208,7 @@ export const CHAT: Dashboard = {
           stacked: true,
           queries: [
             {
-              expr: `sum by (provider, outcome) (${rate("parley_llm_calls_total")})`,
+              expr: `sum by (provider, outcome) (${rate("parley_llm_generations_total")})`,
               legend: "{{provider}} {{outcome}}",
             },
           ],
@@ -257,7 +257,7 @@ export const CHAT: Dashboard = {
           act: "One replica has most of them: the clients' connections are not balanced. Check the endpoints of the llm-proxy's Service.",
           unit: "short",
           stacked: true,
-          queries: [{ expr: `sum by (instance) (${of("parley_llm_active_calls")})`, legend: "{{instance}}" }],
+          queries: [{ expr: `sum by (instance) (${of("parley_llm_active_generations")})`, legend: "{{instance}}" }],
         },
         {
           title: "Call log rows",
@@ -266,7 +266,7 @@ export const CHAT: Dashboard = {
           normal: "Only `stored`.",
           act: "`late`: check the llm-proxy's database. `dropped`: the billing run lacks these calls; compare it with the providers' bills.",
           unit: "suffix:/s",
-          queries: [{ expr: `sum by (result) (${rate("parley_llm_ledger_rows_total")})`, legend: "{{result}}" }],
+          queries: [{ expr: `sum by (result) (${rate("parley_llm_call_log_rows_total")})`, legend: "{{result}}" }],
         },
       ],
     },

@@ -36,10 +36,10 @@ export const QUOTA: Dashboard = {
           title: "Workspaces out of balance",
           shows: "Workspaces whose transcripts and usage accounting differ.",
           normal: "0.",
-          act: "Above 0: see ParleyBooksOutOfBalance.",
+          act: "Above 0: see ParleyUsageUnreconciled.",
           unit: "short",
           stat: true,
-          queries: [{ expr: `max(${of("parley_books_out_of_balance")})`, legend: "workspaces" }],
+          queries: [{ expr: `max(${of("parley_usage_unreconciled_workspaces")})`, legend: "workspaces" }],
           thresholds: [{ value: 1, color: "red" }],
         },
         {

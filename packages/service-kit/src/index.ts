@@ -46,7 +46,6 @@ export {
 export { parseMonth } from "./month.ts";
 export { Ongoing } from "./ongoing.ts";
 export { startOpsServer } from "./ops-server.ts";
-export { patiently } from "./patiently.ts";
 export { type PeriodicTask, pause, runPeriodically } from "./periodic.ts";
 export { type PoolWatch, poolMetrics } from "./pool-metrics.ts";
 export { readiness } from "./readiness.ts";
@@ -56,3 +55,4 @@ export { runMigrations } from "./run-migrations.ts";
 export { checkTimeouts } from "./service-role.ts";
 export { readTracing, type TracingSettings } from "./tracing/settings.ts";
 export { openSpan, type Span, traced, tracer } from "./tracing/tracer.ts";
+export { withoutLockTimeout } from "./without-lock-timeout.ts";

@@ -1,4 +1,4 @@
-import { type Knex, patiently } from "@parley/service-kit";
+import { type Knex, withoutLockTimeout } from "@parley/service-kit";
 
 export const name = "0007_turns_by_message";
 
@@ -10,7 +10,7 @@ export const config = { transaction: false };
  * kept: next to nothing to write with a turn, and a few pages to read for whoever asks.
  */
 export async function up(knex: Knex): Promise<void> {
-  await patiently(knex, async () => {
+  await withoutLockTimeout(knex, async () => {
     // One that was left unfinished is in the way.
     await knex.raw("DROP INDEX CONCURRENTLY IF EXISTS conversation.turns_message");
     await knex.raw(`
@@ -21,5 +21,5 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await patiently(knex, () => knex.raw("DROP INDEX CONCURRENTLY IF EXISTS conversation.turns_message"));
+  await withoutLockTimeout(knex, () => knex.raw("DROP INDEX CONCURRENTLY IF EXISTS conversation.turns_message"));
 }

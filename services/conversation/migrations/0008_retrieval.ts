@@ -1,4 +1,4 @@
-import { type Knex, patiently } from "@parley/service-kit";
+import { type Knex, withoutLockTimeout } from "@parley/service-kit";
 
 export const name = "0008_retrieval";
 
@@ -36,7 +36,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX IF NOT EXISTS knowledge_words_beginning ON conversation.knowledge_words (workspace_id, bot_id, word);
     CREATE INDEX IF NOT EXISTS knowledge_words_end ON conversation.knowledge_words (workspace_id, bot_id, reverse(word));
   `);
-  await patiently(knex, async () => {
+  await withoutLockTimeout(knex, async () => {
     // One that was left unfinished is in the way.
     await knex.raw("DROP INDEX CONCURRENTLY IF EXISTS conversation.knowledge_chunks_terms");
     await knex.raw(`
@@ -46,7 +46,9 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await patiently(knex, () => knex.raw("DROP INDEX CONCURRENTLY IF EXISTS conversation.knowledge_chunks_terms"));
+  await withoutLockTimeout(knex, () =>
+    knex.raw("DROP INDEX CONCURRENTLY IF EXISTS conversation.knowledge_chunks_terms"),
+  );
   await knex.raw("DROP TABLE IF EXISTS conversation.knowledge_words");
   await knex.raw("ALTER TABLE conversation.knowledge_chunks DROP COLUMN IF EXISTS terms");
   await knex.raw("DELETE FROM conversation.knowledge_sources WHERE format = 'pdf'");

@@ -47,7 +47,7 @@ export function closedTurns(registry: Registry): TurnCounter {
 /** Searches by meaning, by how they went. */
 export function meaningSearches(registry: Registry): Counter<"result"> {
   const counter = new Counter({
-    name: "parley_knowledge_meaning_searches_total",
+    name: "parley_knowledge_semantic_searches_total",
     help: "Searches of knowledge by meaning: ok, or timeout, failed, off or paused, when the words alone were searched.",
     labelNames: ["result"],
     registers: [registry],

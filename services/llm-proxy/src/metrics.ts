@@ -27,7 +27,7 @@ export function createMetrics(registry: Registry, providers: () => readonly Mete
   });
   return {
     calls: new Counter({
-      name: "parley_llm_calls_total",
+      name: "parley_llm_generations_total",
       help: "Replies by the provider that gave them, or was tried last, and how they ended.",
       labelNames: ["provider", "outcome"],
       registers,
@@ -40,7 +40,7 @@ export function createMetrics(registry: Registry, providers: () => readonly Mete
       registers,
     }),
     duration: new Histogram({
-      name: "parley_llm_call_duration_seconds",
+      name: "parley_llm_generation_duration_seconds",
       help: "Time from the request to the end of a reply.",
       labelNames: ["provider", "outcome"],
       buckets,
@@ -97,7 +97,7 @@ export function createMetrics(registry: Registry, providers: () => readonly Mete
       buckets,
       registers,
     }),
-    active: new Gauge({ name: "parley_llm_active_calls", help: "Replies being streamed.", registers }),
+    active: new Gauge({ name: "parley_llm_active_generations", help: "Replies being streamed.", registers }),
     configReloads: new Counter({
       name: "parley_llm_config_reloads_total",
       help: "Changes of LLM_CONFIG: applied, or refused with what was in force left as it is.",
@@ -105,12 +105,12 @@ export function createMetrics(registry: Registry, providers: () => readonly Mete
       registers,
     }),
     ledgerFailures: new Counter({
-      name: "parley_llm_ledger_failures_total",
+      name: "parley_llm_call_log_failures_total",
       help: "Writes of the call ledger that failed.",
       registers,
     }),
     ledgerRows: new Counter({
-      name: "parley_llm_ledger_rows_total",
+      name: "parley_llm_call_log_rows_total",
       help: "Rows of the call ledger: stored, late (stored after a failed try) or dropped.",
       labelNames: ["result"],
       registers,

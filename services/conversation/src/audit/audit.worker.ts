@@ -9,7 +9,7 @@ export function booksWatch(
   log: Logger,
 ): () => Promise<void> {
   const outOfBalance = new Gauge({
-    name: "parley_books_out_of_balance",
+    name: "parley_usage_unreconciled_workspaces",
     help: "Workspaces whose transcripts and books of this month do not agree; NaN while they could not be compared.",
     registers: [registry],
   });

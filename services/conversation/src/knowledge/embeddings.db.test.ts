@@ -50,7 +50,7 @@ function newMeanings(now = () => performance.now()) {
     now,
   });
   const counted = async (result: string) => {
-    const { values } = (await registry.getSingleMetric("parley_knowledge_meaning_searches_total")?.get()) ?? {
+    const { values } = (await registry.getSingleMetric("parley_knowledge_semantic_searches_total")?.get()) ?? {
       values: [],
     };
     return values.find(({ labels }) => labels.result === result)?.value;

@@ -273,7 +273,7 @@ describe("with its database away", () => {
         expect(performance.now() - started).toBeLessThan(1_500);
       }
       await eventually(
-        () => other.metric('parley_llm_ledger_failures_total{service="llm-proxy"}'),
+        () => other.metric('parley_llm_call_log_failures_total{service="llm-proxy"}'),
         (failures = 0) => failures > 0,
       );
       expect((await fetch(`${other.opsUrl}/healthz/ready`)).status).toBe(200);
@@ -281,7 +281,7 @@ describe("with its database away", () => {
       expect(await proxy.rowsOf("ws_test", turnId, 3)).toHaveLength(3);
       // It counts a row once it has heard that the row is there.
       await eventually(
-        () => other.metric('parley_llm_ledger_rows_total{result="late",service="llm-proxy"}'),
+        () => other.metric('parley_llm_call_log_rows_total{result="late",service="llm-proxy"}'),
         (late) => late === 3,
       );
     } finally {

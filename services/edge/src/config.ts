@@ -27,7 +27,8 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     /** A directory with ca.crt, tls.crt and tls.key: gRPC is mutual TLS with it, plain text without. */
     grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
     maxStreams: environment.integer("MAX_STREAMS", 5_000, { min: 1 }),
-    maxStreamsPerClient: environment.integer("MAX_STREAMS_PER_CLIENT", 50, { min: 1 }),
+    // The rate limit lets an address open 60 a minute, and a stream may last five minutes: fewer than 300 would refuse what it allows.
+    maxStreamsPerClient: environment.integer("MAX_STREAMS_PER_CLIENT", 300, { min: 1 }),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
     tracing: readTracing(environment),

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { type Entry, MAX_ENTRIES, Store, uuid } from "./store.ts";
+import { type Entry, MAX_ENTRIES, SessionStore } from "./session-store.ts";
 
 class FakeStorage {
   readonly items = new Map<string, string>();
@@ -18,27 +18,27 @@ class FakeStorage {
 let storage: FakeStorage;
 let ids: number;
 const open = (publicKey = "svc_pk_1") =>
-  new Store(
+  new SessionStore(
     publicKey,
     () => storage,
     () => `id-${++ids}`,
   );
 const entry = (id: string, text = id): Entry => ({ id, role: "user", text });
-const texts = (store: Store) => store.read().entries.map(({ text }) => text);
+const texts = (store: SessionStore) => store.read().entries.map(({ text }) => text);
 
 beforeEach(() => {
   storage = new FakeStorage();
   ids = 0;
 });
 
-describe("the store", () => {
-  it("gives the same session and entries to whoever opens it next", () => {
+describe("SessionStore", () => {
+  it("returns the same session and entries when it is opened again", () => {
     const first = open();
     first.put(first.read().session, entry("a"));
     expect(open().read()).toEqual(first.read());
   });
 
-  it("keeps the conversations with two bots apart", () => {
+  it("stores separate sessions for two public keys", () => {
     const one = open("svc_pk_1");
     one.put(one.read().session, entry("a"));
     const other = open("svc_pk_2");
@@ -46,7 +46,7 @@ describe("the store", () => {
     expect(other.read().session).not.toBe(one.read().session);
   });
 
-  it("lets two tabs add to one conversation", () => {
+  it("merges the entries that two tabs add", () => {
     const first = open();
     first.put(first.read().session, entry("a"));
     const second = open();
@@ -55,7 +55,7 @@ describe("the store", () => {
     expect(texts(second)).toEqual(["a", "b", "c"]);
   });
 
-  it("replaces an entry in its place, and removes it when it has no text", () => {
+  it("replaces an entry in place and removes it when its text is empty", () => {
     const store = open();
     const { session } = store.read();
     for (const id of ["a", "b", "c"]) {
@@ -67,7 +67,7 @@ describe("the store", () => {
     expect(texts(store)).toEqual(["a", "c"]);
   });
 
-  it("keeps what comes for an ended session out of the next one", () => {
+  it("ignores an entry of an earlier session", () => {
     const store = open();
     const { session } = store.read();
     store.put(session, entry("a"));
@@ -77,7 +77,7 @@ describe("the store", () => {
     expect(store.read().session).not.toBe(session);
   });
 
-  it("keeps the newest entries", () => {
+  it("drops the oldest entries above the maximum", () => {
     const store = open();
     const { session } = store.read();
     for (let at = 0; at < MAX_ENTRIES + 5; at++) {
@@ -87,7 +87,7 @@ describe("the store", () => {
     expect(texts(store)[0]).toBe("5");
   });
 
-  it("begins anew when storage was cleared", () => {
+  it("starts a new session when the storage was cleared", () => {
     const store = open();
     const { session } = store.read();
     store.put(session, entry("a"));
@@ -98,7 +98,7 @@ describe("the store", () => {
   });
 
   it.each(["", "{", "null", "[]", '{"session":1,"entries":[]}', '{"session":"s"}', '{"session":"s","entries":[null]}'])(
-    "begins anew when %s is stored",
+    "starts a new session when %s is stored",
     (stored) => {
       storage.items.set("parley:svc_pk_1", stored);
       const store = open();
@@ -107,25 +107,25 @@ describe("the store", () => {
     },
   );
 
-  it("passes over stored entries that are none", () => {
+  it("skips stored entries that are invalid", () => {
     storage.items.set("parley:svc_pk_1", JSON.stringify({ session: "s", entries: [{ id: "a" }, entry("b")] }));
     expect(texts(open())).toEqual(["b"]);
   });
 
-  it("works from memory where storage is refused", () => {
-    const store = new Store(
+  it("works in memory when access to the storage is refused", () => {
+    const store = new SessionStore(
       "svc_pk_1",
       () => {
         throw new DOMException("refused", "SecurityError");
       },
-      uuid,
+      () => "session",
     );
     const { session } = store.read();
     store.put(session, entry("a"));
     expect(store.read()).toEqual({ session, entries: [entry("a")] });
   });
 
-  it("works from memory once storage is full", () => {
+  it("works in memory when the storage is full", () => {
     const store = open();
     const { session } = store.read();
     store.put(session, entry("a"));
@@ -133,15 +133,5 @@ describe("the store", () => {
     store.put(session, entry("b"));
     store.put(session, entry("c"));
     expect(texts(store)).toEqual(["a", "b", "c"]);
-  });
-});
-
-describe("uuid", () => {
-  it("makes random UUIDs of version 4", () => {
-    const made = Array.from({ length: 200 }, uuid);
-    expect(new Set(made).size).toBe(200);
-    for (const id of made) {
-      expect(id).toMatch(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
-    }
   });
 });

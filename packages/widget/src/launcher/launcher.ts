@@ -5,18 +5,20 @@ import css from "./launcher.css";
 import type { Options } from "./options.ts";
 import { launcherWords } from "./words.ts";
 
-/** What stands on the page before the visitor opens the panel. */
-export interface Host {
+/** The part of the widget that is on the page before the visitor opens the panel. */
+export interface Launcher {
+  /** The custom element to insert into the page. */
   readonly element: HTMLElement;
+  /** The element in the shadow root that contains the button and, later, the panel. */
   readonly root: HTMLElement;
   readonly button: HTMLButtonElement;
-  /** Tells the visitor that the panel could not be fetched, or no longer. */
-  failed(yes: boolean): void;
+  /** Shows or hides the notice that the panel could not be loaded. */
+  showError(isShown: boolean): void;
 }
 
-/** Draws the launcher in a shadow root of its own. */
-export function createHost(bot: BotConfig, options: Options, onClick: () => void): Host {
-  const [chat, again] = launcherWords(options.lang);
+/** Creates the launcher in a shadow root. */
+export function createLauncher(bot: BotConfig, options: Options, onClick: () => void): Launcher {
+  const [chat, loadFailed] = launcherWords(options.lang);
   const label = bot.name ? `${chat}: ${bot.name}` : chat;
   const hint = el("p", { class: "hint", role: "alert" });
   const button = el(
@@ -26,12 +28,11 @@ export function createHost(bot: BotConfig, options: Options, onClick: () => void
   );
   const root = el(
     "section",
-    { class: "root", "aria-label": label, dir: options.rightToLeft ? "rtl" : "ltr" },
+    { class: "root", "aria-label": label, dir: options.isRightToLeft ? "rtl" : "ltr" },
     hint,
     button,
   );
-  const left = (options.position ?? bot.position) === "bottom-left";
-  root.dataset.side = left ? "left" : "right";
+  root.dataset.side = (options.position ?? bot.position) === "bottom-left" ? "left" : "right";
   applyConfig(root.style, bot);
   const element = document.createElement("parley-widget");
   const shadow = element.attachShadow({ mode: "open" });
@@ -41,8 +42,8 @@ export function createHost(bot: BotConfig, options: Options, onClick: () => void
     element,
     root,
     button,
-    failed(yes) {
-      hint.textContent = yes ? again : "";
+    showError(isShown) {
+      hint.textContent = isShown ? loadFailed : "";
     },
   };
 }

@@ -2,22 +2,25 @@ import { Failure } from "../shared/failure.ts";
 import { streamTurn } from "../shared/stream-turn.ts";
 import type { PanelContext } from "../shared/types.ts";
 
-/** An answer as far as it has come. */
-export interface Answer {
+/** A reply, as far as it has arrived. */
+export interface Reply {
   readonly text: string;
-  /** Set when it can be rated: not on what is shown instead of a blocked message's answer. */
+  /** The service's ID of the reply, for ratings. Unset for the fallback of a blocked message, which cannot be rated. */
   readonly messageId?: number;
 }
 
-/** Sends a visitor's message and reports the answer as it grows. Throws a Failure, or the signal's reason. */
-export async function ask(
+/**
+ * Sends a visitor's message and calls `onReply` with the whole reply so far, each time that it grows.
+ * Throws a Failure, or the signal's reason.
+ */
+export async function sendMessage(
   { base, publicKey, visitor }: PanelContext,
   session: string,
   message: string,
   signal: AbortSignal,
-  onAnswer: (answer: Answer) => void,
+  onReply: (reply: Reply) => void,
 ): Promise<void> {
-  let answer: Answer = { text: "" };
+  let reply: Reply = { text: "" };
   let failure: Failure | undefined;
   await streamTurn({
     url: `${base}api/chat/`,
@@ -25,26 +28,24 @@ export async function ask(
       public_key: publicKey,
       session_id: session,
       message,
-      // Undefined ones are left out of the JSON.
       visitor_id: visitor.visitorId,
       visitor_metadata: visitor.metadata,
     },
     signal,
     onEvent(name, data) {
       if (name === "meta") {
-        answer = { ...answer, messageId: data.message_id as number };
+        reply = { ...reply, messageId: data.message_id as number };
       } else if (name === "token") {
-        answer = { ...answer, text: answer.text + (data.text as string) };
+        reply = { ...reply, text: reply.text + (data.text as string) };
       } else if (name === "blocked") {
-        answer = { text: data.fallback as string };
+        reply = { text: data.fallback as string };
       } else if (name === "error") {
         failure = new Failure(data.code as string);
       }
-      onAnswer(answer);
+      onReply(reply);
     },
   });
-  // A reply of no words is none.
-  if (failure || !answer.text.trim()) {
+  if (failure || !reply.text.trim()) {
     throw failure ?? new Failure("empty");
   }
 }

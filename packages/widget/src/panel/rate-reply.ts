@@ -1,7 +1,7 @@
 import type { PanelContext } from "../shared/types.ts";
 
-/** Rates an answer, or takes a rating back with "". Returns whether the service has it. */
-export async function rate(
+/** Rates a reply, or clears its rating with "". Returns whether the service stored the rating. */
+export async function rateReply(
   { base, publicKey, signal }: PanelContext,
   session: string,
   messageId: number,

@@ -5,7 +5,7 @@ import type { Problems, SourceFile } from "./problems.ts";
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "packages/rpc": [],
   "packages/service-kit": ["rpc"],
-  "packages/bot-rules": [],
+  "packages/bot-rules": ["service-kit"],
   "packages/widget": [],
   "packages/cli": ["rpc", "service-kit"],
   "services/edge": ["rpc", "service-kit", "widget"],

@@ -1,5 +1,6 @@
 import { randomInt, randomUUID } from "node:crypto";
 import type { ConnectRouter } from "@connectrpc/connect";
+import { PatternThreads } from "@parley/bot-rules/moderation";
 import { implementService } from "@parley/rpc";
 import {
   AuditAdminService,
@@ -88,6 +89,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const now = () => performance.now();
   const meanings = new Meanings({ database, llm, searches: meaningSearches(registry), log, now });
   const botConfigs = cachedBotConfigs(database);
+  const patternThreads = new PatternThreads({ registry, log, lifecycle });
   const counter = closedTurns(registry);
   const settler = new Settler(database, quota, registry, log);
   const sweeper = new Sweeper(
@@ -109,7 +111,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const admin = (router: ConnectRouter) => {
     router.service(BotAdminService, botAdmin(database, quota, randomUUID));
     router.service(KeyAdminService, keyAdmin(database, keyPrefix, newKey));
-    router.service(ModerationAdminService, moderationAdmin(database));
+    router.service(ModerationAdminService, moderationAdmin(database, patternThreads));
     router.service(ToolAdminService, toolAdmin(database));
     router.service(
       KnowledgeAdminService,
@@ -136,7 +138,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       resolveKey: (request) => handleResolveKey(database, keyPrefix, request),
       resolveBot: (request) => handleResolveBot(database, request),
       renewEdge: (request) => handleRenewEdge(database, config.leaseSeconds, request),
-      openTurn: (request) => handleOpenTurn({ database, botConfigs, meanings }, request),
+      openTurn: (request) => handleOpenTurn({ database, botConfigs, patternThreads, meanings }, request),
       closeTurn: (request) => handleCloseTurn({ database, counter, onClosed }, request),
       rateMessage: (request) => handleRateMessage(database, request),
       exportSession: (request, { signal }) => handleExportSession(exportDatabase, request, signal),

@@ -38,7 +38,6 @@ export type AppOptions = {
   widgetDir: string | undefined;
 };
 
-const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -57,7 +56,6 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     logController: new LogController({ disableRequestLogging: true }),
     // So no line needs a number of its request either.
     childLoggerFactory: (logger) => logger,
-    bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: DEAD_CONNECTION_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -81,7 +79,6 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
   knowAllMethods(app);
   await app.register(tracing);
   await app.register(httpMetrics, { durations: deps.http.durations });
-  await app.register(errors, { onRefusal: deps.onRefusal });
   await app.register(securityHeaders);
   await app.register(headerLimits);
   app.addHook("onRequest", (_, reply, done) => {
@@ -91,6 +88,8 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
   });
   await app.register(rawBody);
   await app.register(cors);
+  // Last, so that the other plugins' headers are on the answer to a path that does not exist.
+  await app.register(errors, { onRefusal: deps.onRefusal, countMalformed: deps.malformed.count });
   healthRoutes(app, deps.ready);
   chatRoute(app, deps);
   playgroundRoute(app, deps);

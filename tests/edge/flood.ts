@@ -12,12 +12,18 @@ const SIZES = [290_000, 1_000_000];
 const listOf = (bytes: number, item: string, last = "0") =>
   `${FIELDS}"Hello?","visitor_metadata":{"a":[${item.repeat(bytes / Buffer.byteLength(item))}${last}]}}`;
 
+const longKey = (key: number, bytes: number) => `"${String(key).padStart(bytes - 5, "x")}":0`;
+
 const COSTLY = [
   (bytes: number) => listOf(0, "", `${"[".repeat(bytes / 2)}${"]".repeat(bytes / 2)}`),
   (bytes: number) => listOf(bytes, "[],"),
   (bytes: number) => listOf(bytes, '{"a":0},'),
   (bytes: number) => listOf(bytes, "1.7976931348623157e308,"),
   (bytes: number) => listOf(0, "", `{${Array.from({ length: bytes / 10 }, (_, key) => `"${key}":0`).join(",")}}`),
+  // As many keys and lists as are parsed at all, beside as much text as still fits.
+  (bytes: number) =>
+    listOf(0, "", `{${Array.from({ length: 3_400 }, (_, key) => longKey(key, bytes / 3_400)).join(",")}}`),
+  (bytes: number) => listOf(15_000, "[],", `"${"😀".repeat((bytes - 15_000) / 4)}"`),
   (bytes: number) => listOf(0, "", `"${"😀".repeat(bytes / 4)}"`),
   (bytes: number) => `${FIELDS}"${"\\ud83d\\ude00".repeat(bytes / 12)}"}`,
   (bytes: number) => "[".repeat(bytes),

@@ -15,6 +15,7 @@ import { decodable } from "./http/path.ts";
 import { rawBody } from "./http/raw-body.plugin.ts";
 import { securityHeaders } from "./http/security-headers.plugin.ts";
 import { tracing } from "./http/tracing.plugin.ts";
+import { unreadBody } from "./http/unread-body.plugin.ts";
 import { type RatingDeps, ratingRoute } from "./rating/rating.route.ts";
 import { type ExportDeps, exportRoute } from "./sessions/export-session.route.ts";
 import { widgetAssetRoutes } from "./widget/widget-assets.route.ts";
@@ -87,6 +88,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     done();
   });
   await app.register(rawBody);
+  await app.register(unreadBody);
   await app.register(cors);
   // Last, so that the other plugins' headers are on the answer to a path that does not exist.
   await app.register(errors, { onRefusal: deps.onRefusal, countMalformed: deps.malformed.count });

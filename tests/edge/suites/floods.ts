@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { nodeFlags, startProcess } from "@parley/testing";
+import { nodeFlags, startProcess } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
-import { figure } from "../../support/full.ts";
-import { metric } from "../../support/metrics.ts";
-import type { ServiceProcess } from "../../support/processes.ts";
+import { figure } from "../../system/full.ts";
+import { metric } from "../../system/metrics.ts";
+import type { ServiceProcess } from "../../system/processes.ts";
 import type { EdgeStage } from "../edge-stage.ts";
 
 const FLOOD = fileURLToPath(new URL("../flood.ts", import.meta.url));
 const MAX_DELAY_MS = 50;
-const SAMPLES = figure(200, 2_000);
+const ROUND_MS = figure(3_000, 30_000);
 /** In the short form there are three: a flood that stalls the edge does so in each, a machine that is busy does not. */
 const ROUNDS = figure(3, 1);
 
@@ -23,14 +23,15 @@ export function floodsSuite(shared: () => EdgeStage): void {
   /** How long another client waits for an answer, at p99. */
   async function p99Ms(): Promise<number> {
     const times: number[] = [];
-    for (let sample = 0; sample < SAMPLES; sample++) {
-      const startedAt = performance.now();
+    const until = performance.now() + ROUND_MS;
+    for (let startedAt = 0; startedAt < until; ) {
+      startedAt = performance.now();
       await (await fetch(`http://127.0.0.1:${edge.port}/healthz/live`)).text();
       times.push(performance.now() - startedAt);
       await sleep(5);
     }
     times.sort((a, b) => a - b);
-    return times[Math.ceil(SAMPLES * 0.99) - 1] ?? 0;
+    return times[Math.ceil(times.length * 0.99) - 1] ?? 0;
   }
 
   test.each([
@@ -43,13 +44,16 @@ export function floodsSuite(shared: () => EdgeStage): void {
       const before = await refused();
       const args = [...nodeFlags, FLOOD, String(edge.port), addresses];
       const flood = await startProcess({ name: "flood", command: process.execPath, args, ready: /flooding/ });
-      await flood.waitReady();
       const rounds: number[] = [];
-      for (let round = 0; round < ROUNDS; round++) rounds.push(await p99Ms());
-      // Both kinds were refused all the while: by the limit, or one by one.
-      expect((await refused()) - before).toBeGreaterThan(300);
-      await flood.stop();
+      try {
+        await flood.waitReady();
+        for (let round = 0; round < ROUNDS; round++) rounds.push(await p99Ms());
+      } finally {
+        await flood.stop();
+      }
       expect(Math.min(...rounds), `p99 of each round: ${rounds.join(" ")} ms`).toBeLessThanOrEqual(MAX_DELAY_MS);
+      // The bodies arrived, and were refused by the limit or each by itself.
+      expect((await refused()) - before).toBeGreaterThan(100);
     },
   );
 }

@@ -42,6 +42,6 @@ export function invalidMessage(): HttpError {
 // PostgreSQL refuses NUL and half a surrogate pair in text and jsonb.
 function isStorable(value: unknown): boolean {
   if (typeof value === "string") return value.isWellFormed() && !value.includes("\0");
-  if (typeof value !== "object" || value === null) return true;
-  return Object.entries(value).every(([key, inner]) => isStorable(key) && isStorable(inner));
+  if (Array.isArray(value)) return value.every(isStorable);
+  return !isObject(value) || Object.keys(value).every((key) => isStorable(key) && isStorable(value[key]));
 }

@@ -52,7 +52,7 @@ export class Responder {
       }
       toolbox = await this.#openToolbox(candidates, prompt, record, signal);
       const shown = filtered(patternThreads, take, prompt, record, cancel);
-      await reply(candidates, { prompt, toolbox }, record, signal, this.#replyDeps(record), shown.take);
+      await reply(candidates, { prompt, toolbox }, record, signal, this.#replyDeps(record, shown), shown.take);
       await shown.end();
     } catch (error) {
       log.error({ error, turn_id: record.turnId }, "a reply failed in a way nobody foresaw");
@@ -73,12 +73,13 @@ export class Responder {
     return prompt.tools.length > 0 && canCall ? this.#deps.tools.open(prompt.tools, record, signal) : undefined;
   }
 
-  #replyDeps(record: CallRecord): ReplyDeps {
+  #replyDeps(record: CallRecord, { settled }: Pick<ReplyDeps, "settled">): ReplyDeps {
     const { now, random, countTokens, metrics, log } = this.#deps;
     return {
       countTokens,
       now,
       random,
+      settled,
       onFailure: ({ model, guarded }, { code, reason, detail }, next) => {
         metrics.attemptFailures.inc({ provider: guarded.settings.name, reason, next });
         log.warn({ turn_id: record.turnId, model, code, reason, next }, "a call to a provider failed");

@@ -11,6 +11,8 @@ const MAX_WAITING_CHARACTERS = 16 * 1024;
 /** A reply on its way through its patterns. */
 export type Filtered = {
   take: Take<ReplyEvent>;
+  /** Resolves when all text so far has been looked at; a match may have stopped the reply by then. */
+  settled(): Promise<void>;
   /** Must be called at the reply's end. Sends what was still held back, and records a match or a failure to look for one. */
   end(): Promise<void>;
 };
@@ -27,7 +29,10 @@ export function filtered(
   record: CallRecord,
   stop: () => void,
 ): Filtered {
-  if (prompt.replyPatterns.length === 0) return { take, end: () => Promise.resolve() };
+  if (prompt.replyPatterns.length === 0) {
+    const nothing = () => Promise.resolve();
+    return { take, settled: nothing, end: nothing };
+  }
   const patterns = patternsJson(prompt.replyPatterns);
   const filter = new ReplyFilter((text, from, isWhole) =>
     threads.match(record.workspaceId, { patterns, text, from, isWhole }),
@@ -61,6 +66,9 @@ export function filtered(
       waiting += event;
       looking ??= lookAtAll();
       return waiting.length < MAX_WAITING_CHARACTERS ? undefined : looking;
+    },
+    async settled() {
+      await looking;
     },
     async end() {
       await looking;

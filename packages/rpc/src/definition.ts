@@ -4,35 +4,38 @@ import {
   type DescService,
   fromBinary,
   type Message,
+  type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
 import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
 
 // A message lives in one buffer of its own, so a view of it is enough: grpc-js copies when it frames.
-function encode(schema: DescMessage): (message: Message) => Buffer {
+function encode<S extends DescMessage>(schema: S): (message: MessageShape<S>) => Buffer {
   return (message) => {
-    const bytes = toBinary(schema, message);
+    const bytes = toBinary<S>(schema, message);
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   };
 }
 
-function decode(schema: DescMessage): (bytes: Buffer) => Message {
-  return (bytes) => fromBinary(schema, bytes);
+function decode<S extends DescMessage>(schema: S): (bytes: Buffer) => MessageShape<S> {
+  return (bytes) => fromBinary<S>(schema, bytes);
 }
 
 /** A method as grpc-js knows it. */
 export type Definition = MethodDefinition<Message, Message>;
 
 /** How grpc-js names, writes and reads one method of a protobuf-es service. */
-export function methodDefinition(method: DescMethod): Definition {
+export function methodDefinition<I extends DescMessage, O extends DescMessage>(
+  method: DescMethod & { input: I; output: O },
+): MethodDefinition<MessageShape<I>, MessageShape<O>> {
   return {
     path: `/${method.parent.typeName}/${method.name}`,
     requestStream: method.methodKind === "client_streaming" || method.methodKind === "bidi_streaming",
     responseStream: method.methodKind === "server_streaming" || method.methodKind === "bidi_streaming",
-    requestSerialize: encode(method.input),
-    requestDeserialize: decode(method.input),
-    responseSerialize: encode(method.output),
-    responseDeserialize: decode(method.output),
+    requestSerialize: encode<I>(method.input),
+    requestDeserialize: decode<I>(method.input),
+    responseSerialize: encode<O>(method.output),
+    responseDeserialize: decode<O>(method.output),
   };
 }
 

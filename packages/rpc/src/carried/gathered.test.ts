@@ -22,7 +22,7 @@ class Reader extends EventEmitter {
 }
 
 const KIB = 1024;
-const gathered = (reader: Reader) => new Gathered<string>(reader);
+const gathered = (reader: Reader) => new Gathered<string, string[]>(reader, (frames) => frames);
 
 test("what is said in one turn of the event loop leaves in one message, in order", async () => {
   const reader = new Reader();

@@ -1,8 +1,8 @@
 /** Of one message; what is said at one moment is divided where it would be longer. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
 
-type Stream<Frame> = {
-  write(frames: Frame[]): boolean;
+type Stream<Message> = {
+  write(message: Message): boolean;
   once(event: "drain", listener: () => void): unknown;
 };
 
@@ -10,14 +10,16 @@ type Stream<Frame> = {
  * Writes frames to a stream, those of one turn of the event loop in one message, and while the other end does not read, none. What then
  * waits is for whoever pushes it to bound.
  */
-export class Gathered<Frame> {
-  readonly #stream: Stream<Frame>;
+export class Gathered<Frame, Message> {
+  readonly #stream: Stream<Message>;
+  readonly #toMessage: (frames: Frame[]) => Message;
   #waiting: { frame: Frame; bytes: number }[] = [];
   #isScheduled: boolean = false;
   #isBlocked: boolean = false;
 
-  constructor(stream: Stream<Frame>) {
+  constructor(stream: Stream<Message>, toMessage: (frames: Frame[]) => Message) {
     this.#stream = stream;
+    this.#toMessage = toMessage;
   }
 
   /** Whether the other end does not read. */
@@ -52,7 +54,7 @@ export class Gathered<Frame> {
     }
   }
 
-  #nextMessage(): Frame[] {
+  #nextMessage(): Message {
     const all = this.#waiting;
     let bytes = 0;
     let count = 0;
@@ -62,6 +64,6 @@ export class Gathered<Frame> {
       count++;
     }
     this.#waiting = all.slice(count);
-    return all.slice(0, count).map(({ frame }) => frame);
+    return this.#toMessage(all.slice(0, count).map(({ frame }) => frame));
   }
 }

@@ -1,4 +1,4 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { ChannelCredentials, Client, Metadata, Server, ServerCredentials, status } from "@grpc/grpc-js";
 import { afterEach, expect, test } from "vitest";
 import { methodDefinition } from "../definition.ts";
@@ -6,13 +6,14 @@ import {
   type AnswerFrame,
   type CallFrameSchema,
   CallsService,
+  type CarryRequest,
   CarryRequestSchema,
   type CarryResponse,
 } from "../gen/parley/rpc/v1/calls_pb.js";
-import { QuotaService } from "../quota.ts";
-import { type Interceptor, implementService, type ServiceImplementation } from "../server.ts";
+import { GetUsageRequestSchema, QuotaService } from "../quota.ts";
+import { type CallContext, type Interceptor, implementService, type ServiceImplementation } from "../server.ts";
 
-// What no client of ours says, but anyone could who reaches the port.
+// Frames that no client of this version sends, but that anyone who reaches the port can send.
 
 type Frame = MessageInitShape<typeof CallFrameSchema>;
 
@@ -22,96 +23,127 @@ afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-/** Opens a stream to a server that answers GetUsage with this plan, and tells what is said on it. */
-async function openStream({ token = "good", plan = "" } = {}) {
-  const calls: string[] = [];
-  const see: Interceptor = (context, next) => {
-    calls.push(context.method);
+/** Starts a server whose GetUsage returns `plan`, or never returns for the workspace "stuck". Returns a function that opens a stream to it. */
+async function startServer({ plan = "" } = {}) {
+  const calls: CallContext[] = [];
+  const record: Interceptor = (context, next) => {
+    calls.push(context);
     return next();
   };
   const admits = (metadata: Metadata) => metadata.get("authorization")[0] === "good";
   const server = new Server();
-  const implementation = { getUsage: async () => ({ plan }) } as unknown as ServiceImplementation<typeof QuotaService>;
-  implementService(server, QuotaService, implementation, Object.assign(see, { admits }));
+  const getUsage = async ({ workspaceId }: { workspaceId: string }) =>
+    workspaceId === "stuck" ? new Promise(() => undefined) : { plan };
+  const implementation = { getUsage } as unknown as ServiceImplementation<typeof QuotaService>;
+  implementService(server, QuotaService, implementation, Object.assign(record, { admits }));
   const port = await new Promise<number>((resolve, reject) =>
     server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
       error ? reject(error) : resolve(bound),
     ),
   );
+  closers.push(() => server.forceShutdown());
+  return { calls, open: (token?: string) => openStream(port, token) };
+}
+
+function openStream(port: number, token = "good") {
   const client = new Client(`127.0.0.1:${port}`, ChannelCredentials.createInsecure(), {
     "grpc.max_receive_message_length": 32 * 1024 * 1024,
   });
-  closers.push(
-    () => client.close(),
-    () => server.forceShutdown(),
-  );
+  closers.push(() => client.close());
   const { path, requestSerialize, responseDeserialize } = methodDefinition(CallsService.method.carry);
+  const serialize = (message: CarryRequest | Buffer) => ("frames" in message ? requestSerialize(message) : message);
   const metadata = new Metadata();
   metadata.set("authorization", token);
-  const stream = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata);
-  const heard: AnswerFrame[] = [];
-  stream.on("data", ({ frames }: CarryResponse) => heard.push(...frames));
+  const stream = client.makeBidiStreamRequest(path, serialize, responseDeserialize, metadata);
+  const received: AnswerFrame[] = [];
+  stream.on("data", ({ frames }: CarryResponse) => received.push(...frames));
   stream.on("error", () => undefined);
-  const ended = new Promise<status>((resolve) => stream.on("status", ({ code }) => resolve(code)));
-  const say = (...frames: Frame[]) => stream.write(create(CarryRequestSchema, { frames }));
-  return { say, heard, ended, calls, end: () => stream.end() };
+  return {
+    received,
+    ended: new Promise<status>((resolve) => stream.on("status", ({ code }) => resolve(code))),
+    send: (...frames: Frame[]) => stream.write(create(CarryRequestSchema, { frames })),
+    sendBytes: (bytes: Buffer) => stream.write(bytes),
+    end: () => stream.end(),
+  };
 }
 
-const begin = (callId: number, more: { method?: string; metadata?: Record<string, string> } = {}): Frame => ({
+type BeginFields = { method?: string; metadata?: Record<string, string>; request?: Uint8Array };
+
+const begin = (callId: number, fields: BeginFields = {}): Frame => ({
   callId,
-  step: { case: "begin", value: { method: METHOD, timeoutMs: 5_000, ...more } },
+  step: { case: "begin", value: { method: METHOD, timeoutMs: 5_000, ...fields } },
 });
 
 test.each([
   ["a name that no header may have", { "bad key": "x" }],
   ["a value that no header may have", { trace: "\u0100" }],
-  ["a binary header as text", { "trace-bin": "x" }],
-])("metadata of %s is that call's failure alone", async (_, metadata) => {
-  const stream = await openStream();
-  stream.say(begin(1, { metadata }), begin(2));
-  await expect.poll(() => stream.heard.length).toBe(2);
-  const [bad, good] = stream.heard.toSorted((a, b) => a.callId - b.callId);
+  ["a text value for a binary header", { "trace-bin": "x" }],
+])("metadata with %s fails its own call only", async (_, metadata) => {
+  const stream = (await startServer()).open();
+  stream.send(begin(1, { metadata }), begin(2));
+  await expect.poll(() => stream.received.length).toBe(2);
+  const [bad, good] = stream.received.toSorted((a, b) => a.callId - b.callId);
   expect(bad?.end).toMatchObject({ status: status.INVALID_ARGUMENT, code: "invalid_argument" });
   expect(good?.end).toMatchObject({ status: status.OK });
 });
 
-test("a method that nobody has is that call's failure alone", async () => {
-  const stream = await openStream();
-  stream.say(begin(1, { method: "parley.quota.v1.QuotaService/Nothing" }), begin(2));
-  await expect.poll(() => stream.heard.length).toBe(2);
-  expect(stream.heard.map(({ end }) => end?.status).toSorted((a = 0, b = 0) => a - b)).toEqual([
+test("an unknown method fails its own call only", async () => {
+  const stream = (await startServer()).open();
+  stream.send(begin(1, { method: "parley.quota.v1.QuotaService/Nothing" }), begin(2));
+  await expect.poll(() => stream.received.length).toBe(2);
+  expect(stream.received.map(({ end }) => end?.status).toSorted((a = 0, b = 0) => a - b)).toEqual([
     status.OK,
     status.UNIMPLEMENTED,
   ]);
 });
 
-test("of who may not call nothing is read", async () => {
-  const stream = await openStream({ token: "guess" });
-  stream.say(begin(1), begin(2));
+test("refuses a stream without the token and runs none of its calls", async () => {
+  const server = await startServer();
+  const stream = server.open("guess");
+  stream.send(begin(1), begin(2));
   expect(await stream.ended).toBe(status.UNAUTHENTICATED);
-  expect(stream.calls).toEqual([]);
-  expect(stream.heard).toEqual([]);
+  expect(server.calls).toEqual([]);
+  expect(stream.received).toEqual([]);
 });
 
-test("a step that a later version may know changes nothing, nor does one of a call that is not there", async () => {
-  const stream = await openStream();
-  stream.say(
+test("ignores unknown steps, and steps of calls that do not exist", async () => {
+  const stream = (await startServer()).open();
+  stream.send(
     begin(1),
     { callId: 1 },
     { callId: 7, step: { case: "cancel", value: {} } },
     { callId: 8, step: { case: "takenBytes", value: 9 } },
   );
-  await expect.poll(() => stream.heard.length).toBe(1);
-  expect(stream.heard[0]?.end).toMatchObject({ status: status.OK });
+  await expect.poll(() => stream.received.length).toBe(1);
+  expect(stream.received[0]?.end).toMatchObject({ status: status.OK });
   stream.end();
   expect(await stream.ended).toBe(status.OK);
 });
 
-test("a response that is too large for a message is that call's failure alone", async () => {
-  const stream = await openStream({ plan: "x".repeat(16 * 1024 * 1024) });
-  stream.say(begin(1));
-  await expect.poll(() => stream.heard.length, { timeout: 5_000 }).toBe(1);
-  expect(stream.heard[0]?.end).toMatchObject({ status: status.RESOURCE_EXHAUSTED });
-  stream.say(begin(2, { method: "nothing" }));
-  await expect.poll(() => stream.heard.length).toBe(2);
+test("a response that is too large for a message fails its own call only", async () => {
+  const stream = (await startServer({ plan: "x".repeat(16 * 1024 * 1024) })).open();
+  stream.send(begin(1));
+  await expect.poll(() => stream.received.length, { timeout: 5_000 }).toBe(1);
+  expect(stream.received[0]?.end).toMatchObject({ status: status.RESOURCE_EXHAUSTED });
+  stream.send(begin(2, { method: "nothing" }));
+  await expect.poll(() => stream.received.length).toBe(2);
+});
+
+test.each([
+  ["a truncated frame", "0a05"],
+  ["a length beyond the end of its frame", "0a0208ff"],
+  ["text that is not UTF-8", "0a0708011203" + "0a01ff"],
+])("%s ends the stream and aborts its calls, and the server keeps serving", async (_, hex) => {
+  const server = await startServer();
+  const stream = server.open();
+  const request = toBinary(GetUsageRequestSchema, create(GetUsageRequestSchema, { workspaceId: "stuck" }));
+  stream.send(begin(1, { request }));
+  await expect.poll(() => server.calls.length).toBe(1);
+  stream.sendBytes(Buffer.from(hex, "hex"));
+  expect(await stream.ended).toBe(status.INTERNAL);
+  await expect.poll(() => server.calls[0]?.signal.aborted).toBe(true);
+  const next = server.open();
+  next.send(begin(1));
+  await expect.poll(() => next.received.length).toBe(1);
+  expect(next.received[0]?.end).toMatchObject({ status: status.OK });
 });

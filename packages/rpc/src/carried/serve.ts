@@ -1,7 +1,17 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Metadata, type Server, type ServerDuplexStream } from "@grpc/grpc-js";
+import { methodDefinition } from "../definition.ts";
 import { RpcError, status } from "../error.ts";
+import {
+  type AnswerFrameSchema,
+  type CallBegin,
+  type CallFrame,
+  CallsService,
+  type CarryRequest,
+  type CarryResponse,
+  CarryResponseSchema,
+} from "../gen/parley/rpc/v1/calls_pb.js";
 import { Calls } from "./calls.ts";
-import { type AnswerFrame, CARRY, type CallBegin, type CallEnd, type CallFrame } from "./frames.ts";
 import { Gathered } from "./gathered.ts";
 import { WINDOW_BYTES } from "./window.ts";
 
@@ -36,11 +46,12 @@ export function carriedMethods(server: Server, admits: (metadata: Metadata) => b
     if (admits(stream.metadata)) new SharedCalls(stream, methods);
     else stream.emit("error", STRANGER.toStatus());
   };
-  server.addService({ Carry: CARRY }, { Carry });
+  server.addService({ Carry: methodDefinition(CallsService.method.carry) }, { Carry });
   return methods;
 }
 
-type Stream = ServerDuplexStream<CallFrame[], AnswerFrame[]>;
+type Stream = ServerDuplexStream<CarryRequest, CarryResponse>;
+type AnswerFrame = MessageInitShape<typeof AnswerFrameSchema>;
 
 /** What the caller has not taken yet of a call's responses, and who waits for it. */
 class Window {
@@ -72,23 +83,18 @@ type Served = { controller: AbortController; window: Window; timer: NodeJS.Timeo
 class SharedCalls {
   readonly #stream: Stream;
   readonly #methods: ReadonlyMap<string, CarriedMethod>;
-  readonly #frames: Gathered<AnswerFrame>;
+  readonly #frames: Gathered<AnswerFrame, CarryResponse>;
   readonly #calls = new Calls<Served>();
   #isLast: boolean = false;
 
   constructor(stream: Stream, methods: ReadonlyMap<string, CarriedMethod>) {
     this.#stream = stream;
     this.#methods = methods;
-    this.#frames = new Gathered(stream);
+    this.#frames = new Gathered(stream, (frames) => create(CarryResponseSchema, { frames }));
     // By this the caller knows which replica it has reached.
     stream.sendMetadata(new Metadata());
-    stream.on("data", (frames: CallFrame[]) => {
-      for (const { callId, begin, takenBytes, cancel } of frames) {
-        if (begin !== undefined) void this.#answer(callId, begin);
-        else if (takenBytes !== undefined) this.#calls.get(callId)?.window.taken(takenBytes);
-        // What a later version may say besides is no cancel.
-        else if (cancel) this.#leave(callId);
-      }
+    stream.on("data", ({ frames }: CarryRequest) => {
+      for (const frame of frames) this.#take(frame);
       // Who does not read what is answered is not read either.
       if (!this.#frames.isBlocked || stream.isPaused()) return;
       stream.pause();
@@ -103,6 +109,12 @@ class SharedCalls {
     });
     // Whatever it is, the stream is then cancelled.
     stream.on("error", () => undefined);
+  }
+
+  #take({ callId, step }: CallFrame): void {
+    if (step.case === "begin") void this.#answer(callId, step.value);
+    else if (step.case === "takenBytes") this.#calls.get(callId)?.window.taken(step.value);
+    else if (step.case === "cancel") this.#leave(callId);
   }
 
   async #answer(callId: number, { method, request, metadata, timeoutMs }: CallBegin): Promise<void> {
@@ -145,17 +157,19 @@ class SharedCalls {
   }
 }
 
-const SUCCESS: CallEnd = { status: status.OK, code: "", message: "" };
+type Ending = { response?: Uint8Array; end: { status: number; code?: string; message?: string } };
+
+const SUCCESS = { status: status.OK };
 
 /** The last frame of a call, whatever becomes of it: nobody awaits what is thrown. */
-async function ended(answer: () => Promise<Uint8Array | undefined>) {
+async function ended(answer: () => Promise<Uint8Array | undefined>): Promise<Ending> {
   try {
     const response = await answer();
     if (response) requireShort(response);
-    return { response, end: SUCCESS };
+    return { ...(response && { response }), end: SUCCESS };
   } catch (error) {
     const { status: code, code: name, message } = error instanceof RpcError ? error : UNREADABLE;
-    return { response: undefined, end: { status: code, code: name, message } };
+    return { end: { status: code, code: name, message } };
   }
 }
 

@@ -1,7 +1,16 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Client, ClientDuplexStream, Metadata } from "@grpc/grpc-js";
+import { methodDefinition } from "../definition.ts";
 import { RpcError, status } from "../error.ts";
+import {
+  type AnswerFrame,
+  type CallFrameSchema,
+  CallsService,
+  type CarryRequest,
+  CarryRequestSchema,
+  type CarryResponse,
+} from "../gen/parley/rpc/v1/calls_pb.js";
 import { Calls } from "./calls.ts";
-import { type AnswerFrame, CARRY, type CallFrame } from "./frames.ts";
 import { Gathered } from "./gathered.ts";
 import { WINDOW_BYTES } from "./window.ts";
 
@@ -20,6 +29,8 @@ const TAKES_CALLS_MS = 1_000;
 /** A replica that has not answered by then is left to those calls that go by themselves. */
 const ANSWERS_WITHIN_MS = 500;
 
+type CallFrame = MessageInitShape<typeof CallFrameSchema> & { callId: number };
+
 /** A response, the end, both, or why there will be neither. */
 type Heard = { response?: Uint8Array | undefined; isLast: boolean } | RpcError;
 type Hear = (heard: Heard) => void;
@@ -33,8 +44,8 @@ type Ongoing = {
 
 /** One stream to a replica, and the calls that are under way on it. */
 export class SharedStream {
-  readonly #stream: ClientDuplexStream<CallFrame[], AnswerFrame[]>;
-  readonly #frames: Gathered<CallFrame>;
+  readonly #stream: ClientDuplexStream<CarryRequest, CarryResponse>;
+  readonly #frames: Gathered<CallFrame, CarryRequest>;
   readonly #peer: Promise<string | undefined>;
   /** Those that have not ended at the other end. */
   readonly #calls = new Calls<Hear>();
@@ -45,10 +56,10 @@ export class SharedStream {
   /** @param onEnd told how the stream itself has ended. */
   constructor(channel: Client, metadata: Metadata, onEnd: (code: status) => void) {
     const deadline = Date.now() + TAKES_CALLS_MS + MAX_CALL_MS;
-    const { path, requestSerialize, responseDeserialize } = CARRY;
+    const { path, requestSerialize, responseDeserialize } = methodDefinition(CallsService.method.carry);
     this.#stream = channel.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, { deadline });
-    this.#frames = new Gathered(this.#stream);
-    this.#stream.on("data", (frames: AnswerFrame[]) => this.#hear(frames));
+    this.#frames = new Gathered(this.#stream, (frames) => create(CarryRequestSchema, { frames }));
+    this.#stream.on("data", ({ frames }: CarryResponse) => this.#hear(frames));
     // The status says the same.
     this.#stream.on("error", () => undefined);
     this.#peer = new Promise((resolve) => {
@@ -125,7 +136,7 @@ export class SharedStream {
           takenBytes += heard.response?.length ?? 0;
         }
         if (takenBytes < WINDOW_BYTES / 2) continue;
-        this.#say({ callId: ongoing.callId, takenBytes });
+        this.#say({ callId: ongoing.callId, step: { case: "takenBytes", value: takenBytes } });
         takenBytes = 0;
       }
     } finally {
@@ -153,8 +164,8 @@ export class SharedStream {
     };
     signal?.addEventListener("abort", cancel, { once: true });
     this.#calls.add(callId, hear);
-    const begin = { method, timeoutMs, metadata: metadata.getMap() as Record<string, string>, request };
-    this.#say({ callId, begin }, request.length);
+    const value = { method, timeoutMs, metadata: metadata.getMap() as Record<string, string>, request };
+    this.#say({ callId, step: { case: "begin", value } }, request.length);
     return { callId, end };
   }
 
@@ -170,7 +181,7 @@ export class SharedStream {
   /** Tells the other end that nobody waits for a call, unless it has ended there. */
   #leave(callId: number): void {
     if (this.#calls.get(callId) === undefined) return;
-    this.#say({ callId, cancel: true });
+    this.#say({ callId, step: { case: "cancel", value: {} } });
     this.#forget(callId);
   }
 

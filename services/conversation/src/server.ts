@@ -1,6 +1,5 @@
 import { randomInt, randomUUID } from "node:crypto";
 import type { ConnectRouter } from "@connectrpc/connect";
-import { implementService } from "@parley/rpc";
 import {
   AuditAdminService,
   BotAdminService,
@@ -129,8 +128,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     { host, port: config.grpcPort, drainMs: config.drainMs, tlsDir: config.grpcTlsDir },
     lifecycle,
   );
-  implementService(
-    grpc.server,
+  grpc.serve(
     ConversationService,
     {
       resolveKey: (request) => handleResolveKey(database, keyPrefix, request),

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { implementService } from "@parley/rpc";
 import { CallLedgerAdminService, LlmService, ProviderAdminService } from "@parley/rpc/llm";
 import {
   checkTimeouts,
@@ -92,8 +91,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     clock: new FlushClock(),
     newId: randomUUID,
   };
-  implementService(
-    grpc.server,
+  grpc.serve(
     LlmService,
     {
       generate: (request, context) => handleGenerate(deps, request, context),

@@ -4,7 +4,6 @@ import { Metadata, Server, type ServerDuplexStream } from "@grpc/grpc-js";
 import {
   type CallContext,
   type Interceptor,
-  implementService,
   RpcError,
   type ServiceImplementation,
   serviceDefinition,
@@ -57,9 +56,9 @@ const streams = () => new Set(contexts.map((context) => context.metadata)).size;
 /** A client of a server of these methods, with a stream that is there. */
 async function clientOf(getUsage: Handler, listMonthTurns?: StreamHandler) {
   const port = await freePort();
-  const { server, listen } = createGrpcServer({ host: "127.0.0.1", port, drainMs: 5_000 }, peer);
+  const { serve, listen } = createGrpcServer({ host: "127.0.0.1", port, drainMs: 5_000 }, peer);
   const implementation = { getUsage, listMonthTurns } as unknown as ServiceImplementation<typeof QuotaService>;
-  implementService(server, QuotaService, implementation, see);
+  serve(QuotaService, implementation, { intercept: see, isAuthorized: () => true });
   await listen();
   const quota = await connected(port);
   // Nothing waits for a stream: the first calls go by themselves.
@@ -78,7 +77,7 @@ async function clientOf(getUsage: Handler, listMonthTurns?: StreamHandler) {
 async function connected(port: number) {
   wire = await startTcpProxy({ targetPort: port });
   const target = `127.0.0.1:${wire.port}`;
-  return connectPeer(QuotaService, { target, internalToken: "token", sharing: "all" }, caller);
+  return connectPeer(QuotaService, { target, internalToken: "token", multiplexesStreams: true }, caller);
 }
 
 async function usageOf(getUsage: Handler) {

@@ -1,7 +1,12 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { ChannelCredentials, Client, Metadata, Server, ServerCredentials, status } from "@grpc/grpc-js";
-import { afterEach, expect, test } from "vitest";
-import { methodDefinition } from "../definition.ts";
+import {
+  type CallContext,
+  type Interceptor,
+  implementService,
+  methodDefinition,
+  type ServiceImplementation,
+} from "@parley/rpc";
 import {
   type AnswerFrame,
   type CallFrameSchema,
@@ -9,9 +14,11 @@ import {
   type CarryRequest,
   CarryRequestSchema,
   type CarryResponse,
-} from "../gen/parley/rpc/v1/calls_pb.js";
-import { GetUsageRequestSchema, QuotaService } from "../quota.ts";
-import { type CallContext, type Interceptor, implementService, type ServiceImplementation } from "../server.ts";
+} from "@parley/rpc/calls";
+import { GetUsageRequestSchema, QuotaService } from "@parley/rpc/quota";
+
+import { afterEach, expect, test } from "vitest";
+import { serveMultiplexed } from "./multiplex-server.ts";
 
 // Frames that no client of this version sends, but that anyone who reaches the port can send.
 
@@ -30,12 +37,12 @@ async function startServer({ plan = "" } = {}) {
     calls.push(context);
     return next();
   };
-  const admits = (metadata: Metadata) => metadata.get("authorization")[0] === "good";
   const server = new Server();
   const getUsage = async ({ workspaceId }: { workspaceId: string }) =>
     workspaceId === "stuck" ? new Promise(() => undefined) : { plan };
   const implementation = { getUsage } as unknown as ServiceImplementation<typeof QuotaService>;
-  implementService(server, QuotaService, implementation, Object.assign(record, { admits }));
+  const methods = implementService(server, QuotaService, implementation, record);
+  serveMultiplexed(server, methods, (metadata) => metadata.get("authorization")[0] === "good");
   const port = await new Promise<number>((resolve, reject) =>
     server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
       error ? reject(error) : resolve(bound),

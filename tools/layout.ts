@@ -4,7 +4,8 @@ import type { Problems, SourceFile } from "./problems.ts";
 /** Which of our packages each package may import in the code it ships; tests may import @parley/test-support too. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "packages/rpc": [],
-  "packages/service-kit": ["rpc"],
+  "packages/rpc-multiplex": ["rpc"],
+  "packages/service-kit": ["rpc", "rpc-multiplex"],
   "packages/bot-rules": ["service-kit"],
   "packages/widget": [],
   "packages/cli": ["rpc", "service-kit"],

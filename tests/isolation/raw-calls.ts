@@ -6,7 +6,7 @@ import {
   type Message,
   toBinary,
 } from "@bufbuild/protobuf";
-import { createClient, openChannel, RpcError } from "@parley/rpc";
+import { createClient, GrpcTransport, openChannel, RpcError } from "@parley/rpc";
 import { ADMIN_TOKEN, INTERNAL_TOKEN } from "../system/processes.ts";
 
 /** A request, as fields of its message. */
@@ -20,9 +20,11 @@ const OPTIONS = { timeoutMs: 20_000 };
 /** Calls of a service's data plane on this port of 127.0.0.1. */
 export function dataPlane(service: DescService, port: number): { call: Caller; close(): void } {
   const channel = openChannel({ target: `127.0.0.1:${port}`, retryable: [] });
-  const client = createClient(service, channel, (metadata) =>
-    metadata.set("authorization", `Bearer ${INTERNAL_TOKEN}`),
-  ) as unknown as Record<string, (fields: Fields, options: object) => Promise<Message> | AsyncIterable<Message>>;
+  const transport = new GrpcTransport(channel, (metadata) => metadata.set("authorization", `Bearer ${INTERNAL_TOKEN}`));
+  const client = createClient(service, transport) as unknown as Record<
+    string,
+    (fields: Fields, options: object) => Promise<Message> | AsyncIterable<Message>
+  >;
   return {
     close: () => channel.close(),
     async call(method, fields, volatile) {

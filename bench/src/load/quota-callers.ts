@@ -1,8 +1,7 @@
 // A process of its own. Reserves and settles turns, by RPC or by the same statements on a database connection, and prints how fast.
 import { randomUUID } from "node:crypto";
-import { createClient, openChannel } from "@parley/rpc";
 import { QuotaService, SettleOutcome } from "@parley/rpc/quota";
-import { createLogger, openDatabase } from "@parley/service-kit";
+import { connectPeer, createLogger, Lifecycle, openDatabase } from "@parley/service-kit";
 import { reserve, settle } from "../../../services/quota/src/usage/reservations.store.ts";
 import type { QuotaPlan, QuotaResult } from "./quota-plan.ts";
 
@@ -11,12 +10,8 @@ type Turn = (workspaceId: string, turnId: string) => Promise<void>;
 const plan = JSON.parse(process.argv[2] ?? "{}") as QuotaPlan;
 
 function byGrpc(): Turn {
-  const channel = openChannel({ target: plan.target, retryable: [] });
-  const bearer = `Bearer ${plan.internalToken}`;
-  // As the services call each other.
-  const client = createClient(QuotaService, channel, (metadata) => metadata.set("authorization", bearer), {
-    sharing: "unary",
-  });
+  const { target, internalToken } = plan;
+  const client = connectPeer(QuotaService, { target, internalToken }, new Lifecycle(createLogger("bench", "warn")));
   const options = { timeoutMs: 30_000 };
   return async (workspaceId, turnId) => {
     const { month } = await client.reserve({ workspaceId, turnId }, options);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { fromBinary } from "@bufbuild/protobuf";
-import { createClient, openChannel } from "@parley/rpc";
+import { type Channel, createClient, GrpcTransport, openChannel } from "@parley/rpc";
 import { ConversationService } from "@parley/rpc/conversation";
 import { LlmService, PromptSchema } from "@parley/rpc/llm";
 import { allEmbedded } from "../../../tests/system/meaning.ts";
@@ -29,10 +29,10 @@ export async function teachBot(system: System, documents: RelevanceSet["document
   await allEmbedded(system, { workspaceId, botSlug });
   const channelTo = (port: number) => openChannel({ target: `127.0.0.1:${port}`, retryable: [] });
   const channels = { conversation: channelTo(system.conversation.port), llm: channelTo(system.llm.port) };
-  const authorize = (metadata: { set(name: string, value: string): void }) =>
-    metadata.set("authorization", `Bearer ${INTERNAL_TOKEN}`);
-  const conversation = createClient(ConversationService, channels.conversation, authorize);
-  const llm = createClient(LlmService, channels.llm, authorize);
+  const transportOn = (channel: Channel) =>
+    new GrpcTransport(channel, (metadata) => metadata.set("authorization", `Bearer ${INTERNAL_TOKEN}`));
+  const conversation = createClient(ConversationService, transportOn(channels.conversation));
+  const llm = createClient(LlmService, transportOn(channels.llm));
   const { botId } = await conversation.resolveKey({ publicKey }, { timeoutMs: TIMEOUT_MS });
   const open = (message: string) => {
     const turn = { workspaceId, turnId: randomUUID(), sessionId: randomUUID(), edgeId: randomUUID() };

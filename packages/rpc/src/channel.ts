@@ -3,27 +3,27 @@ import { ChannelCredentials, Client } from "@grpc/grpc-js";
 export type Channel = Client;
 
 export type ChannelOptions = {
-  /** Where the peer is: `host:port`, or a gRPC target such as `dns:///conversation:9000`. */
+  /** The peer's address: `host:port`, or a gRPC target such as `dns:///conversation:9000`. */
   target: string;
-  /** Fully qualified methods (`package.Service/Method`) that may be sent again when the peer was away. */
+  /** The methods that gRPC may retry when the peer is unavailable. They must be idempotent. */
   retryable: readonly { service: string; method: string }[];
   /** Plain text unless given. */
   credentials?: ChannelCredentials;
 };
 
-// Together below 15 s. The answer gets the larger part: a peer that is busy for some seconds is not away.
+// Together below 15 s. The timeout gets the larger part, because a peer can be busy for some seconds without being dead.
 const KEEPALIVE_MS = 5_000;
 const KEEPALIVE_TIMEOUT_MS = 9_000;
 /**
- * What an HTTP/2 stream may have under way to us that nobody has asked for yet. Calls that share one have windows of their own within it;
- * one that goes by itself and whose reader is slow waits at its sender.
+ * How many bytes a peer may send on one HTTP/2 stream before we have read them. Multiplexed calls have a window of their own within it. A
+ * call with its own stream and a slow reader is paused at its sender.
  */
 const FLOW_CONTROL_WINDOW_BYTES = 64 * 1024;
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 /**
- * Opens a channel that balances over every address of its target, gives a silent peer up within 15 s
- * (keepalive, grpc-js#2785), and comes back within a second of the peer.
+ * Opens a channel that balances its calls over every address of the target. It detects a dead peer within 15 s by keepalive (grpc-js#2785)
+ * and reconnects within one second of the peer's return.
  */
 export function openChannel(options: ChannelOptions): Channel {
   const serviceConfig = {

@@ -7,23 +7,21 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import { type Client, type ClientReadableStream, Metadata } from "@grpc/grpc-js";
-import { CarriedCalls } from "./carried/carried-calls.ts";
-import type { Call } from "./carried/shared-stream.ts";
-import { whenConnected } from "./connected.ts";
-import { type Definition, methodDefinition } from "./definition.ts";
+import { Metadata } from "@grpc/grpc-js";
 import { RpcError } from "./error.ts";
+import { type GrpcMethod, methodDefinition } from "./method-definition.ts";
+import type { Call, CallTransport } from "./transport.ts";
 
 export type CallOptions = {
-  /** The call's deadline from now; a call without one can hang when its peer restarts. */
+  /** The call's deadline, from now. Required: without a deadline a call can hang when its peer restarts. */
   timeoutMs: number;
   /** Cancels the call, here and at the peer. */
   signal?: AbortSignal;
-  /** Waits, until the deadline, for a peer that is away or just starting, instead of failing at once. For calls that no visitor waits for. */
+  /** Waits until the deadline for a peer that cannot be reached. For background work only: no visitor should wait for it. */
   waitForReady?: boolean;
 };
 
-/** One function a method: unary calls return a promise, streams an async iterable; both throw RpcError. */
+/** One function per method: a unary call returns a promise, a stream an async iterable. Both throw RpcError. */
 export type RpcClient<S extends DescService> = {
   [K in keyof S["method"]]: S["method"][K] extends DescMethodUnary<infer I, infer O>
     ? (request: MessageInitShape<I>, options: CallOptions) => Promise<MessageShape<O>>
@@ -32,129 +30,54 @@ export type RpcClient<S extends DescService> = {
       : never;
 };
 
-/** Fills a call's metadata: credentials, trace context. */
-export type MetadataWriter = (metadata: Metadata) => void;
-
-/** Told of each call when it begins, when it may add to its metadata; what it gives back is told of the end. */
+/** Called when a call starts; may add to its metadata. The function that it returns is called when the call ends. */
 export type CallObserver = (method: string, metadata: Metadata) => ((error?: RpcError) => void) | undefined;
 
-/** Which calls go on streams that they share, which makes them cheap: the unary ones, all of which must be idempotent, or streams of small messages too. */
-export type Sharing = "none" | "unary" | "all";
-
-export type ClientOptions = { observe?: CallObserver; sharing?: Sharing };
-
-type Peer = {
-  channel: Client;
-  write: MetadataWriter;
-  observe: CallObserver | undefined;
-  sharing: Sharing;
-  carried: CarriedCalls;
-};
-
-/** A typed client of `service` over a channel. */
+/** Returns a typed client of `service` that sends its calls through `transport`. */
 export function createClient<S extends DescService>(
   service: S,
-  channel: Client,
-  write: MetadataWriter,
-  { observe, sharing = "none" }: ClientOptions = {},
+  transport: CallTransport,
+  observe?: CallObserver,
 ): RpcClient<S> {
-  const peer: Peer = { channel, write, observe, sharing, carried: new CarriedCalls(channel, write) };
   const methods = service.methods.map((method) => {
-    const definition = methodDefinition(method);
-    const call = (init: never, options: CallOptions) => {
-      const request = create(method.input, init) as Message;
-      return (definition.responseStream ? serverStream : unary)(peer, definition, request, options);
-    };
-    return [method.localName, call];
+    const definition: GrpcMethod = methodDefinition(method);
+    const start = (init: never, { timeoutMs, signal, waitForReady = false }: CallOptions): Call => ({
+      method: definition,
+      request: create(method.input, init) as Message,
+      metadata: new Metadata(),
+      deadlineMs: Date.now() + timeoutMs,
+      signal,
+      waitForReady,
+    });
+    const run = definition.responseStream ? runServerStream : runUnary;
+    const invoke = (init: never, options: CallOptions) => run(transport, start(init, options), observe);
+    return [method.localName, invoke];
   });
   return Object.fromEntries(methods) as RpcClient<S>;
 }
 
-async function unary(peer: Peer, method: Definition, request: Message, options: CallOptions): Promise<Message> {
-  const call = { metadata: new Metadata(), deadline: Date.now() + options.timeoutMs, signal: options.signal };
-  const ended = peer.observe?.(method.path.slice(1), call.metadata);
+async function runUnary(transport: CallTransport, call: Call, observe?: CallObserver): Promise<Message> {
+  const onEnd = observe?.(call.method.path.slice(1), call.metadata);
   let failure: RpcError | undefined;
   try {
-    const carried = peer.sharing === "none" ? undefined : await peer.carried.unary(method, request, call);
-    if (carried !== undefined) return carried;
-    peer.write(call.metadata);
-    if (options.waitForReady) call.metadata.setOptions({ waitForReady: true });
-    return await unaryByItself(peer.channel, method, request, call);
+    return await transport.unary(call);
   } catch (error) {
-    failure = error instanceof RpcError ? error : RpcError.from(error);
+    failure = RpcError.from(error);
     throw failure;
   } finally {
-    ended?.(failure);
+    onEnd?.(failure);
   }
 }
 
-function unaryByItself(channel: Client, method: Definition, request: Message, call: Call): Promise<Message> {
-  const { metadata, deadline, signal } = call;
-  return new Promise<Message>((resolve, reject) => {
-    const cancel = () => ongoing.cancel();
-    const ongoing = channel.makeUnaryRequest(
-      method.path,
-      method.requestSerialize,
-      method.responseDeserialize,
-      request,
-      metadata,
-      { deadline },
-      (error, response) => {
-        signal?.removeEventListener("abort", cancel);
-        if (error) reject(RpcError.from(error));
-        else resolve(response as Message);
-      },
-    );
-    if (signal?.aborted) cancel();
-    else signal?.addEventListener("abort", cancel, { once: true });
-  });
-}
-
-async function* serverStream(
-  peer: Peer,
-  method: Definition,
-  request: Message,
-  options: CallOptions,
-): AsyncGenerator<Message> {
-  const call = { metadata: new Metadata(), deadline: Date.now() + options.timeoutMs, signal: options.signal };
-  const ended = peer.observe?.(method.path.slice(1), call.metadata);
+async function* runServerStream(transport: CallTransport, call: Call, observe?: CallObserver): AsyncGenerator<Message> {
+  const onEnd = observe?.(call.method.path.slice(1), call.metadata);
   let failure: RpcError | undefined;
   try {
-    const carried = peer.sharing === "all" ? peer.carried.serverStream(method, request, call) : undefined;
-    if (carried) for await (const bytes of carried) yield method.responseDeserialize(bytes as Buffer);
-    else yield* streamByItself(peer, method, request, call, options.timeoutMs);
+    yield* transport.serverStream(call);
   } catch (error) {
-    failure = error instanceof RpcError ? error : RpcError.from(error);
+    failure = RpcError.from(error);
     throw failure;
   } finally {
-    ended?.(failure);
-  }
-}
-
-async function* streamByItself(
-  { channel, write }: Peer,
-  method: Definition,
-  request: Message,
-  { metadata, signal }: Call,
-  timeoutMs: number,
-): AsyncGenerator<Message> {
-  let ongoing: ClientReadableStream<Message> | undefined;
-  const cancel = () => ongoing?.cancel();
-  write(metadata);
-  try {
-    // A stream's deadline is that of the longest one; a peer that does not even connect is given up much sooner.
-    await whenConnected(channel, signal);
-    const { path, requestSerialize, responseDeserialize } = method;
-    const deadline = Date.now() + timeoutMs;
-    ongoing = channel.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata, {
-      deadline,
-    });
-    if (signal?.aborted) cancel();
-    else signal?.addEventListener("abort", cancel, { once: true });
-    for await (const message of ongoing) yield message as Message;
-  } finally {
-    signal?.removeEventListener("abort", cancel);
-    // Whoever stops reading early leaves no call behind.
-    cancel();
+    onEnd?.(failure);
   }
 }

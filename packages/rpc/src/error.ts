@@ -3,7 +3,7 @@ import { CODE_METADATA_KEY } from "./code.ts";
 
 export { status };
 
-/** A failed call: the gRPC status, a stable code such as `session_not_found`, and a message without secrets. */
+/** A failed call: its gRPC status, a stable code such as `session_not_found`, and a message that holds no secrets. */
 export class RpcError extends Error {
   readonly status: status;
   readonly code: string;
@@ -15,15 +15,16 @@ export class RpcError extends Error {
     this.code = code;
   }
 
-  /** Reads what a client call failed with; an error without a code of ours is named after its status. */
+  /** Converts an error of a client call. If the peer sent no stable code, the code is the status in lower case. */
   static from(error: unknown): RpcError {
+    if (error instanceof RpcError) return error;
     const { code = status.UNKNOWN, details, metadata, message } = error as Partial<ServiceError>;
-    const named = metadata?.get(CODE_METADATA_KEY)[0];
-    const stable = typeof named === "string" ? named : (status[code] ?? "unknown").toLowerCase();
-    return new RpcError(code, stable, details ?? message ?? "the call failed", { cause: error });
+    const sentCode = metadata?.get(CODE_METADATA_KEY)[0];
+    const stableCode = typeof sentCode === "string" ? sentCode : (status[code] ?? "unknown").toLowerCase();
+    return new RpcError(code, stableCode, details ?? message ?? "the call failed", { cause: error });
   }
 
-  /** The shape a grpc-js server sends as the call's status and trailers. */
+  /** Returns the status and trailers that a grpc-js server sends for this error. */
   toStatus(): { code: status; details: string; metadata: Metadata } {
     const metadata = new Metadata();
     metadata.set(CODE_METADATA_KEY, this.code);

@@ -5,11 +5,9 @@ import {
   type DescMethodServerStreaming,
   type DescMethodUnary,
   type DescService,
-  fromBinary,
   type Message,
   type MessageInitShape,
   type MessageShape,
-  toBinary,
 } from "@bufbuild/protobuf";
 import type {
   Metadata,
@@ -19,21 +17,20 @@ import type {
   sendUnaryData,
   UntypedHandleCall,
 } from "@grpc/grpc-js";
-import { type CarriedMethod, carriedMethods } from "./carried/serve.ts";
-import { serviceDefinition } from "./definition.ts";
 import { RpcError, status } from "./error.ts";
+import { type GrpcMethod, methodDefinition, methodName, serviceDefinition } from "./method-definition.ts";
 
 export type CallContext = {
   /** The method, e.g. `parley.quota.v1.QuotaService/Reserve`. */
   method: string;
-  /** Aborted when the caller cancels, goes away or its deadline passes. */
+  /** Aborted when the caller cancels or disconnects, or when the deadline passes. */
   signal: AbortSignal;
   metadata: Metadata;
-  /** What was asked, for what runs around every call; a handler is given it typed. */
+  /** The request, for interceptors. A handler receives it typed, as its first argument. */
   request: Message;
 };
 
-/** One function a method of the service. */
+/** One function per method of the service. */
 export type ServiceImplementation<S extends DescService> = {
   [K in keyof S["method"]]: S["method"][K] extends DescMethodUnary<infer I, infer O>
     ? (request: MessageShape<I>, context: CallContext) => Promise<MessageInitShape<O>>
@@ -42,42 +39,58 @@ export type ServiceImplementation<S extends DescService> = {
       : never;
 };
 
-/** Runs around every call: refuses it, times it, or turns what it throws into an RpcError. */
-export type Interceptor = ((context: CallContext, next: () => Promise<void>) => Promise<void>) & {
-  /** Whether a caller of this metadata may open a stream for calls to share; everybody may unless it is given. */
-  admits?: (metadata: Metadata) => boolean;
+/** Runs around every call. May refuse the call, measure it, or convert its errors to RpcError. */
+export type Interceptor = (context: CallContext, next: () => Promise<void>) => Promise<void>;
+
+/** Sends one response of a stream. Returns a promise under backpressure: the next response must wait for it. */
+export type SendResponse = (response: Message) => Promise<unknown> | undefined;
+
+/** A method with its handler and interceptor, which any transport can serve. */
+export type ServedMethod = {
+  /** E.g. `parley.quota.v1.QuotaService/Reserve`. */
+  name: string;
+  definition: GrpcMethod;
+  /** Answers one call: sends the responses of a stream, or returns a unary call's response. Throws nothing but RpcError. */
+  serve: (context: CallContext, send: SendResponse) => Promise<Message | undefined>;
 };
 
-type Send = (response: Message) => Promise<unknown> | undefined;
-
-/** Answers a call, the last response, and a unary call's only one, by its result. */
-type Serve = (context: CallContext, send: Send) => Promise<Message | undefined>;
-
-/** Serves `implementation` on a grpc-js server, also to calls that share a stream; `intercept` runs around each call. */
+/** Serves `implementation` on a grpc-js server. Returns its methods, so that another transport can serve them too. */
 export function implementService<S extends DescService>(
   server: Server,
   service: S,
   implementation: ServiceImplementation<S>,
   intercept: Interceptor,
-): void {
+): ServedMethod[] {
   const handlers = implementation as Record<string, unknown>;
-  const carried = carriedMethods(server, intercept.admits ?? (() => true));
-  const bound = service.methods.map((method): [string, UntypedHandleCall] => {
-    const isStream = method.methodKind === "server_streaming";
-    const serve = (isStream ? serveStream : serveUnary)(method, handlers[method.localName] as never, intercept);
-    carried.set(nameOf(method), carriedHandler(method, serve));
-    return [method.name, isStream ? streamHandler(method, serve) : unaryHandler(method, serve)];
+  const methods = service.methods.map((method): [DescMethod, ServedMethod] => {
+    const run = method.methodKind === "server_streaming" ? runStreamHandler : runUnaryHandler;
+    const serve = withRpcErrors(run(method, handlers[method.localName] as never, intercept));
+    return [method, { name: methodName(method), definition: methodDefinition(method), serve }];
   });
-  server.addService(serviceDefinition(service), Object.fromEntries(bound));
+  const grpcHandlers = methods.map(([{ name, methodKind }, served]): [string, UntypedHandleCall] => [
+    name,
+    methodKind === "server_streaming" ? grpcStreamHandler(served) : grpcUnaryHandler(served),
+  ]);
+  server.addService(serviceDefinition(service), Object.fromEntries(grpcHandlers));
+  return methods.map(([, served]) => served);
 }
 
-function nameOf(method: DescMethod): string {
-  return `${method.parent.typeName}/${method.name}`;
+type Serve = ServedMethod["serve"];
+
+function withRpcErrors(serve: Serve): Serve {
+  return async (context, send) => {
+    try {
+      return await serve(context, send);
+    } catch (error) {
+      if (error instanceof RpcError) throw error;
+      throw new RpcError(status.INTERNAL, "internal_error", "internal error", { cause: error });
+    }
+  };
 }
 
 type UnaryHandler = (request: Message, context: CallContext) => Promise<object>;
 
-function serveUnary(method: DescMethod, handler: UnaryHandler, intercept: Interceptor): Serve {
+function runUnaryHandler(method: DescMethod, handler: UnaryHandler, intercept: Interceptor): Serve {
   return async (context) => {
     let response: Message | undefined;
     await intercept(context, async () => {
@@ -89,72 +102,56 @@ function serveUnary(method: DescMethod, handler: UnaryHandler, intercept: Interc
 
 type StreamHandler = (request: Message, context: CallContext) => AsyncIterable<object>;
 
-function serveStream(method: DescMethod, handler: StreamHandler, intercept: Interceptor): Serve {
+function runStreamHandler(method: DescMethod, handler: StreamHandler, intercept: Interceptor): Serve {
   return async (context, send) => {
     await intercept(context, async () => {
       for await (const item of handler(context.request, context)) {
         if (context.signal.aborted) return;
-        // A peer that does not read must not make us buffer.
-        const room = send(create(method.output, item as never) as Message);
-        if (room) await room;
+        // Backpressure: stops producing until the caller has read, so that responses are not buffered here.
+        const drained = send(create(method.output, item as never) as Message);
+        if (drained) await drained;
       }
     });
     return undefined;
   };
 }
 
-// grpc-js says "cancelled" at the end of every call, so the reason is made once, not a DOMException with its stack a call.
-const LEFT = new RpcError(status.CANCELLED, "cancelled", "the caller went away");
+// One shared reason: grpc-js emits "cancelled" at the end of every call, and abort() without a reason would build a DOMException each time.
+const CANCELLED = new RpcError(status.CANCELLED, "cancelled", "the caller cancelled the call or disconnected");
 
 function contextOf(
-  method: DescMethod,
+  method: string,
   call: ServerUnaryCall<Message, Message> | ServerWritableStream<Message, Message>,
 ): CallContext {
   const controller = new AbortController();
-  call.on("cancelled", () => controller.abort(LEFT));
-  return { method: nameOf(method), signal: controller.signal, metadata: call.metadata, request: call.request };
+  call.on("cancelled", () => controller.abort(CANCELLED));
+  return { method, signal: controller.signal, metadata: call.metadata, request: call.request };
 }
 
-function asRpcError(error: unknown): RpcError {
-  if (error instanceof RpcError) return error;
-  return new RpcError(status.INTERNAL, "internal_error", "internal error", { cause: error });
-}
-
-function unaryHandler(method: DescMethod, serve: Serve) {
+function grpcUnaryHandler({ name, serve }: ServedMethod) {
   return (call: ServerUnaryCall<Message, Message>, callback: sendUnaryData<Message>) => {
-    serve(contextOf(method, call), () => undefined).then(
+    serve(contextOf(name, call), () => undefined).then(
       (response) => callback(null, response),
-      (error: unknown) => callback(asRpcError(error).toStatus()),
+      (error: RpcError) => callback(error.toStatus()),
     );
   };
 }
 
-function streamHandler(method: DescMethod, serve: Serve) {
+function grpcStreamHandler({ name, serve }: ServedMethod) {
   return (call: ServerWritableStream<Message, Message>) => {
-    const context = contextOf(method, call);
-    serve(context, (response) => (call.write(response) ? undefined : drained(call, context.signal))).then(
+    const context = contextOf(name, call);
+    const send = (response: Message) => (call.write(response) ? undefined : waitForDrain(call, context.signal));
+    serve(context, send).then(
       () => call.end(),
-      (error: unknown) => call.emit("error", asRpcError(error).toStatus()),
+      (error: RpcError) => call.emit("error", error.toStatus()),
     );
   };
 }
 
-async function drained(call: ServerWritableStream<Message, Message>, signal: AbortSignal): Promise<void> {
+async function waitForDrain(call: ServerWritableStream<Message, Message>, signal: AbortSignal): Promise<void> {
   try {
     await once(call, "drain", { signal });
   } catch (error) {
     if (!signal.aborted) throw error;
   }
-}
-
-function carriedHandler(method: DescMethod, serve: Serve): CarriedMethod {
-  return async (bytes, metadata, signal, send) => {
-    try {
-      const context = { method: nameOf(method), signal, metadata, request: fromBinary(method.input, bytes) };
-      const last = await serve(context, (response) => send(toBinary(method.output, response)));
-      return last && toBinary(method.output, last);
-    } catch (error) {
-      throw asRpcError(error);
-    }
-  };
 }

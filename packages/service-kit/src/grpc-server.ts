@@ -1,6 +1,8 @@
 import { timingSafeEqual } from "node:crypto";
+import type { DescService } from "@bufbuild/protobuf";
 import { type Metadata, Server } from "@grpc/grpc-js";
-import { type Interceptor, RpcError, status } from "@parley/rpc";
+import { type Interceptor, implementService, RpcError, type ServiceImplementation, status } from "@parley/rpc";
+import { serveMultiplexed } from "@parley/rpc-multiplex";
 import { HealthImplementation } from "grpc-health-check";
 import type { Histogram } from "prom-client";
 import { type ErrorKind, ServiceError } from "./errors.ts";
@@ -20,8 +22,16 @@ export type GrpcServerOptions = {
   tlsDir?: string | undefined;
 };
 
+/** Decides which calls a server answers. */
+export type CallGuard = {
+  intercept: Interceptor;
+  /** Whether the metadata holds the internal token. */
+  isAuthorized: (metadata: Metadata) => boolean;
+};
+
 export type GrpcServer = {
-  server: Server;
+  /** Serves a service, to multiplexed calls too. Once per server, before `listen`. */
+  serve<S extends DescService>(service: S, implementation: ServiceImplementation<S>, guard: CallGuard): void;
   /** Binds, then reports SERVING. */
   listen(): Promise<void>;
 };
@@ -53,7 +63,9 @@ export function createGrpcServer(options: GrpcServerOptions, lifecycle: Lifecycl
   health.addToServer(server);
   const credentials = serverCredentials(options.tlsDir);
   return {
-    server,
+    serve(service, implementation, { intercept, isAuthorized }) {
+      serveMultiplexed(server, implementService(server, service, implementation, intercept), isAuthorized);
+    },
     async listen() {
       await new Promise<void>((resolve, reject) => {
         server.bindAsync(`${options.host}:${options.port}`, credentials, (error) =>
@@ -80,15 +92,15 @@ async function drain(server: Server, health: HealthImplementation, drainMs: numb
 }
 
 /** Refuses calls without the internal token, times every call, and maps what it throws to a gRPC status and a stable code. */
-export function guardCalls(internalToken: string, durations: Histogram<"method" | "status">, log: Logger): Interceptor {
+export function guardCalls(internalToken: string, durations: Histogram<"method" | "status">, log: Logger): CallGuard {
   const expected = Buffer.from(`Bearer ${internalToken}`);
-  const admits = (metadata: Metadata) => sameSecret(metadata.get("authorization")[0], expected);
-  const guard: Interceptor = async (context, next) => {
+  const isAuthorized = (metadata: Metadata) => sameSecret(metadata.get("authorization")[0], expected);
+  const intercept: Interceptor = async (context, next) => {
     const started = performance.now();
     let outcome = status.OK;
     let span: Span | undefined;
     try {
-      if (!admits(context.metadata))
+      if (!isAuthorized(context.metadata))
         throw new RpcError(status.UNAUTHENTICATED, "unauthenticated", "internal token missing or wrong");
       failpoint(context.method, "before");
       // Only of callers that are our own.
@@ -106,7 +118,7 @@ export function guardCalls(internalToken: string, durations: Histogram<"method" 
       durations.observe({ method: context.method, status: status[outcome] }, (performance.now() - started) / 1_000);
     }
   };
-  return Object.assign(guard, { admits });
+  return { intercept, isAuthorized };
 }
 
 function sameSecret(given: unknown, expected: Buffer): boolean {

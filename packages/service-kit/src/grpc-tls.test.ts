@@ -1,12 +1,12 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Interceptor, implementService, type ServiceImplementation } from "@parley/rpc";
+import type { ServiceImplementation } from "@parley/rpc";
 import { QuotaService } from "@parley/rpc/quota";
 import { freePort } from "@parley/test-support";
 import { type GenerateResult, generate } from "selfsigned";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createGrpcServer } from "./grpc-server.ts";
+import { type CallGuard, createGrpcServer } from "./grpc-server.ts";
 import { serverCredentials } from "./grpc-tls.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { createLogger } from "./logger.ts";
@@ -23,7 +23,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const pass: Interceptor = (_, next) => next();
+const guard: CallGuard = { intercept: (_, next) => next(), isAuthorized: () => true };
 
 function authority(name: string): Promise<GenerateResult> {
   return generate([{ name: "commonName", value: name }], {
@@ -57,11 +57,11 @@ async function certificatesOf(ca: GenerateResult, host: string): Promise<string>
 /** Starts a server and returns a function that calls it with a client's directory. */
 async function serve(tlsDir: string | undefined): Promise<(clientDir: string | undefined) => Promise<unknown>> {
   const port = await freePort();
-  const { server, listen } = createGrpcServer({ host: "127.0.0.1", port, drainMs: 500, tlsDir }, lifecycle);
+  const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 500, tlsDir }, lifecycle);
   // Nothing but this is asked for.
   const implementation = { getUsage: () => Promise.resolve({ used: 7 }) };
-  implementService(server, QuotaService, implementation as unknown as ServiceImplementation<typeof QuotaService>, pass);
-  await listen();
+  grpc.serve(QuotaService, implementation as unknown as ServiceImplementation<typeof QuotaService>, guard);
+  await grpc.listen();
   return (clientDir) =>
     connectPeer(
       QuotaService,

@@ -19,7 +19,7 @@ export { EgressPolicy } from "./egress/policy.ts";
 export { ConfigError, Environment } from "./environment.ts";
 export { type ErrorKind, invalid, notFound, ServiceError } from "./errors.ts";
 export { failpoint } from "./failpoint.ts";
-export { createGrpcServer, type GrpcServer, guardCalls, toRpcError } from "./grpc-server.ts";
+export { type CallGuard, createGrpcServer, type GrpcServer, guardCalls, toRpcError } from "./grpc-server.ts";
 export { isUuid, isWorkspaceId } from "./ids.ts";
 export { Lifecycle } from "./lifecycle.ts";
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from "./logger.ts";

@@ -1,13 +1,14 @@
 import type { DescService } from "@bufbuild/protobuf";
 import {
   type CallObserver,
-  type Channel,
   createClient,
+  GrpcTransport,
+  type MetadataWriter,
   openChannel,
   type RpcClient,
-  type Sharing,
   status,
 } from "@parley/rpc";
+import { MultiplexClient } from "@parley/rpc-multiplex";
 import type { Counter } from "prom-client";
 import { channelCredentials } from "./grpc-tls.ts";
 import type { Lifecycle } from "./lifecycle.ts";
@@ -21,8 +22,8 @@ export type PeerOptions = {
   tlsDir?: string | undefined;
   /** Counts the calls that fail. */
   failures?: Counter<"method" | "status">;
-  /** "all" for a service whose streams are of small messages that come slowly; its unary calls share streams in any case. */
-  sharing?: Exclude<Sharing, "none">;
+  /** Also multiplexes streamed responses. For a service whose streams carry small messages at a low rate. */
+  multiplexesStreams?: boolean;
 };
 
 /** A client of a data-plane service, closed with the process. Unary calls are retried when the peer is away: all are idempotent. */
@@ -31,15 +32,17 @@ export function connectPeer<S extends DescService>(
   options: PeerOptions,
   lifecycle: Lifecycle,
 ): RpcClient<S> {
-  const { sharing = "unary" } = options;
   const unary = service.methods.filter((method) => method.methodKind === "unary");
-  const channel: Channel = openChannel({
+  const channel = openChannel({
     target: options.target,
     credentials: channelCredentials(options.tlsDir),
     retryable: unary.map((method) => ({ service: service.typeName, method: method.name })),
   });
   lifecycle.onClose(`channel to ${service.typeName}`, () => channel.close());
-  const bearer = `Bearer ${options.internalToken}`;
+  const writeMetadata: MetadataWriter = (metadata) => metadata.set("authorization", `Bearer ${options.internalToken}`);
+  const fallback = new GrpcTransport(channel, writeMetadata);
+  const includesStreams = options.multiplexesStreams ?? false;
+  const transport = new MultiplexClient(channel, { fallback, writeMetadata, includesStreams });
   const trace = callObserver();
   const observe: CallObserver = (method, metadata) => {
     const ended = trace?.(method, metadata);
@@ -48,5 +51,5 @@ export function connectPeer<S extends DescService>(
       if (error) options.failures?.inc({ method, status: status[error.status] });
     };
   };
-  return createClient(service, channel, (metadata) => metadata.set("authorization", bearer), { observe, sharing });
+  return createClient(service, transport, observe);
 }

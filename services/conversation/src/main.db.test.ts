@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { createClient, openChannel, type RpcClient } from "@parley/rpc";
+import { createClient, GrpcTransport, openChannel, type RpcClient } from "@parley/rpc";
 import { ConversationService, TurnOutcome } from "@parley/rpc/conversation";
 import { createDatabase, freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley/test-support";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -50,9 +50,8 @@ async function startService(): Promise<Service> {
   });
   await process_.waitReady();
   const channel = openChannel({ target: `127.0.0.1:${grpcPort}`, retryable: [] });
-  const conversation = createClient(ConversationService, channel, (metadata) =>
-    metadata.set("authorization", "Bearer internal"),
-  );
+  const transport = new GrpcTransport(channel, (metadata) => metadata.set("authorization", "Bearer internal"));
+  const conversation = createClient(ConversationService, transport);
   return { process: process_, conversation, opsUrl, close: () => channel.close() };
 }
 

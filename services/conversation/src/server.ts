@@ -1,7 +1,6 @@
 import { randomInt, randomUUID } from "node:crypto";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { PatternThreads } from "@parley/bot-rules/moderation";
-import { implementService } from "@parley/rpc";
 import {
   AuditAdminService,
   BotAdminService,
@@ -131,8 +130,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     { host, port: config.grpcPort, drainMs: config.drainMs, tlsDir: config.grpcTlsDir },
     lifecycle,
   );
-  implementService(
-    grpc.server,
+  grpc.serve(
     ConversationService,
     {
       resolveKey: (request) => handleResolveKey(database, keyPrefix, request),

@@ -37,7 +37,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   });
   const conversation = connectPeer(ConversationService, peer(config.conversationTarget), lifecycle);
   const quota = connectPeer(QuotaService, peer(config.quotaTarget), lifecycle);
-  const llm = connectPeer(LlmService, { ...peer(config.llmTarget), sharing: "all" }, lifecycle);
+  const llm = connectPeer(LlmService, { ...peer(config.llmTarget), multiplexesStreams: true }, lifecycle);
 
   jwks.start();
   lifecycle.onClose("key set", () => jwks.stop());

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { createClient, openChannel } from "@parley/rpc";
+import { createClient, GrpcTransport, openChannel } from "@parley/rpc";
 import { LlmService, PromptSchema, Role } from "@parley/rpc/llm";
 import {
   createDatabase,
@@ -88,7 +88,10 @@ describe("the service's log", () => {
       { tokens: [secrets.reply] },
     ]);
     const channel = openChannel({ target: `127.0.0.1:${env.GRPC_PORT}`, retryable: [] });
-    const client = createClient(LlmService, channel, (metadata) => metadata.set("authorization", `Bearer ${TOKEN}`));
+    const client = createClient(
+      LlmService,
+      new GrpcTransport(channel, (metadata) => metadata.set("authorization", `Bearer ${TOKEN}`)),
+    );
     const prompt = create(PromptSchema, {
       system: secrets.system,
       messages: [{ role: Role.USER, content: secrets.prompt }],

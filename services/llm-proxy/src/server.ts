@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { PatternThreads } from "@parley/bot-rules/moderation";
-import { implementService } from "@parley/rpc";
 import { CallLedgerAdminService, LlmService, ProviderAdminService } from "@parley/rpc/llm";
 import {
   checkTimeouts,
@@ -104,8 +103,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     clock: new FlushClock(),
     newId: randomUUID,
   };
-  implementService(
-    grpc.server,
+  grpc.serve(
     LlmService,
     {
       generate: (request, context) => handleGenerate(deps, request, context),

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { implementService } from "@parley/rpc";
 import { BooksAdminService, QuotaService, WorkspaceAdminService } from "@parley/rpc/quota";
 import {
   checkTimeouts,
@@ -63,8 +62,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     { host: config.host, port: config.grpcPort, drainMs: config.drainMs, tlsDir: config.grpcTlsDir },
     lifecycle,
   );
-  implementService(
-    grpc.server,
+  grpc.serve(
     QuotaService,
     {
       reserve: (request) => handleReserve(database, reservations, request),

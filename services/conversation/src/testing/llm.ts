@@ -2,6 +2,7 @@ import { Server } from "@grpc/grpc-js";
 import {
   type Channel,
   createClient,
+  GrpcTransport,
   implementService,
   openChannel,
   type RpcClient,
@@ -59,5 +60,5 @@ export async function startTestLlm(): Promise<TestLlm> {
   );
   llm.target = `127.0.0.1:${await listen(server)}`;
   channel = openChannel({ target: llm.target, retryable: [] });
-  return Object.assign(llm, { client: createClient(LlmService, channel, () => undefined) });
+  return Object.assign(llm, { client: createClient(LlmService, new GrpcTransport(channel, () => undefined)) });
 }

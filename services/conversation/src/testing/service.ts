@@ -1,7 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient as createConnectClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { type Channel, createClient, openChannel, type RpcClient } from "@parley/rpc";
+import { type Channel, createClient, GrpcTransport, openChannel, type RpcClient } from "@parley/rpc";
 import { ConversationService } from "@parley/rpc/conversation";
 import { createLogger, Lifecycle } from "@parley/service-kit";
 import { freePorts } from "@parley/test-support";
@@ -50,8 +50,9 @@ export async function startTestService(
     ],
   });
   return {
-    conversation: createClient(ConversationService, channel, (metadata) =>
-      metadata.set("authorization", `Bearer ${INTERNAL_TOKEN}`),
+    conversation: createClient(
+      ConversationService,
+      new GrpcTransport(channel, (metadata) => metadata.set("authorization", `Bearer ${INTERNAL_TOKEN}`)),
     ),
     admin: (service) => createConnectClient(service, transport),
     opsUrl,

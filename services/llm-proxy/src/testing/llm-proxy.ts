@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { createClient as createAdminClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { createClient, openChannel, type RpcClient } from "@parley/rpc";
+import { createClient, GrpcTransport, openChannel, type RpcClient } from "@parley/rpc";
 import {
   CallLedgerAdminService,
   type EmbedResponse,
@@ -99,8 +99,12 @@ export async function startTestProxy(
   const lifecycle = new Lifecycle(log);
   await start(config, log, lifecycle);
   const channel = openChannel({ target: `127.0.0.1:${grpcPort}`, retryable: [] });
-  const client = createClient(LlmService, channel, (metadata) => metadata.set("authorization", `Bearer ${TOKEN}`));
-  const stranger = createClient(LlmService, channel, (metadata) => metadata.set("authorization", "Bearer guess"));
+  const clientWith = (token: string) =>
+    createClient(
+      LlmService,
+      new GrpcTransport(channel, (metadata) => metadata.set("authorization", `Bearer ${token}`)),
+    );
+  const [client, stranger] = [clientWith(TOKEN), clientWith("guess")];
   const database = openDatabase({ url: testDatabase.url, applicationName: "test", maxConnections: 2 }, log);
   const opsUrl = `http://127.0.0.1:${opsPort}`;
   return {

@@ -3,7 +3,7 @@
  * next, each with the calls of its time, and once one has grown old, V8's collections of young garbage keep all that come after it. So
  * its entries are emptied when they are removed.
  */
-export class Calls<Call> {
+export class PendingCalls<Call> {
   readonly #entries = new Map<number, { call: Call | undefined }>();
 
   get size(): number {

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
-import { Server } from "@grpc/grpc-js";
+import { Metadata, Server, type ServerDuplexStream } from "@grpc/grpc-js";
 import {
   type CallContext,
   type Interceptor,
-  implementService,
   RpcError,
   type ServiceImplementation,
   serviceDefinition,
   status,
 } from "@parley/rpc";
+import { CallsService } from "@parley/rpc/calls";
 import {
   type GetUsageRequest,
   GetUsageResponseSchema,
@@ -56,9 +56,9 @@ const streams = () => new Set(contexts.map((context) => context.metadata)).size;
 /** A client of a server of these methods, with a stream that is there. */
 async function clientOf(getUsage: Handler, listMonthTurns?: StreamHandler) {
   const port = await freePort();
-  const { server, listen } = createGrpcServer({ host: "127.0.0.1", port, drainMs: 5_000 }, peer);
+  const { serve, listen } = createGrpcServer({ host: "127.0.0.1", port, drainMs: 5_000 }, peer);
   const implementation = { getUsage, listMonthTurns } as unknown as ServiceImplementation<typeof QuotaService>;
-  implementService(server, QuotaService, implementation, see);
+  serve(QuotaService, implementation, { intercept: see, isAuthorized: () => true });
   await listen();
   const quota = await connected(port);
   // Nothing waits for a stream: the first calls go by themselves.
@@ -77,7 +77,7 @@ async function clientOf(getUsage: Handler, listMonthTurns?: StreamHandler) {
 async function connected(port: number) {
   wire = await startTcpProxy({ targetPort: port });
   const target = `127.0.0.1:${wire.port}`;
-  return connectPeer(QuotaService, { target, internalToken: "token", sharing: "all" }, caller);
+  return connectPeer(QuotaService, { target, internalToken: "token", multiplexesStreams: true }, caller);
 }
 
 async function usageOf(getUsage: Handler) {
@@ -191,16 +191,48 @@ test("a call that finds its peer unavailable is made again", async () => {
   await expect(getUsage("1")).resolves.toMatchObject({ used: 1 });
 });
 
-test("a peer of an earlier version is called as it knows it", async () => {
+/** Starts a server that answers GetUsage without the multiplexer. */
+function startPlainServer(): Server {
   const server = new Server();
   peer.onClose("server", () => server.forceShutdown());
   server.addService(serviceDefinition(QuotaService), {
     GetUsage: (call: { request: GetUsageRequest }, answer: (error: null, response: object) => void) =>
       answer(null, create(GetUsageResponseSchema, { used: Number(call.request.workspaceId) })),
   });
-  const quota = await connected(await listen(server));
+  return server;
+}
+
+test("a peer of an earlier version is called as it knows it", async () => {
+  const quota = await connected(await listen(startPlainServer()));
   for (const n of numbers(20))
     await expect(quota.getUsage({ workspaceId: String(n) }, TIMEOUT)).resolves.toMatchObject({ used: n });
+});
+
+test("a peer that sends malformed frames is called without shared streams", async () => {
+  const server = startPlainServer();
+  let malformed = 0;
+  const { Carry } = serviceDefinition(CallsService);
+  if (Carry === undefined) throw new Error("CallsService has no Carry");
+  server.addService(
+    { Carry: { ...Carry, responseSerialize: (bytes: Buffer) => bytes } },
+    {
+      Carry: (stream: ServerDuplexStream<unknown, Buffer>) => {
+        stream.sendMetadata(new Metadata());
+        stream.on("error", () => undefined);
+        stream.on("data", () => {
+          malformed++;
+          stream.write(Buffer.from("0a05", "hex"));
+        });
+      },
+    },
+  );
+  const quota = await connected(await listen(server));
+  await expect
+    .poll(async () => {
+      await expect(quota.getUsage({ workspaceId: "7" }, TIMEOUT)).resolves.toMatchObject({ used: 7 });
+      return malformed;
+    })
+    .toBeGreaterThan(0);
 });
 
 test("a server that stops answers what is under way, and is not kept by who goes on calling", async () => {

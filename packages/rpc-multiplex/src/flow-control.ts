@@ -1,0 +1,28 @@
+/** How many bytes of a call's responses a server sends before the caller has read them. */
+export const FLOW_CONTROL_WINDOW_BYTES = 16 * 1024;
+
+/** Counts the unread bytes of one call at its server. */
+export class SendWindow {
+  #unreadBytes = 0;
+  #opened: PromiseWithResolvers<void> | undefined;
+
+  /** Counts sent bytes. Returns a promise if the window is full: the next response must wait for it. */
+  add(bytes: number): Promise<void> | undefined {
+    this.#unreadBytes += bytes;
+    if (this.#unreadBytes < FLOW_CONTROL_WINDOW_BYTES) return undefined;
+    this.#opened ??= Promise.withResolvers();
+    return this.#opened.promise;
+  }
+
+  /** Counts bytes that the caller has read. */
+  remove(bytes: number): void {
+    this.#unreadBytes -= bytes;
+    if (this.#unreadBytes < FLOW_CONTROL_WINDOW_BYTES) this.open();
+  }
+
+  /** Lets a waiting sender continue, as when its call has been cancelled. */
+  open(): void {
+    this.#opened?.resolve();
+    this.#opened = undefined;
+  }
+}

@@ -1,0 +1,2 @@
+export { MultiplexClient } from "./multiplex-client.ts";
+export { serveMultiplexed } from "./multiplex-server.ts";

@@ -1,0 +1,114 @@
+import type { Message } from "@bufbuild/protobuf";
+import { type Client, connectivityState, Metadata } from "@grpc/grpc-js";
+import { type Call, type CallTransport, type MetadataWriter, RpcError, status } from "@parley/rpc";
+import { MAX_CALL_MS, MultiplexStream } from "./multiplex-stream.ts";
+
+/** A larger request gets a gRPC call of its own, so that it does not delay the small ones. */
+const MAX_REQUEST_BYTES = 64 * 1024;
+/** How often the streams are replaced: a new replica soon gets its share of calls, and a stopping one soon loses its streams. */
+const RENEW_AFTER_MS = 500;
+/** How long a peer is called without multiplexing after it has answered that it does not know Carry. */
+const UNIMPLEMENTED_RETRY_MS = 60_000;
+
+export type MultiplexOptions = {
+  /** Sends the calls that are not multiplexed. */
+  fallback: CallTransport;
+  /** Adds the credentials to the metadata of each stream. The stream's metadata applies to all its calls. */
+  writeMetadata: MetadataWriter;
+  /** Also multiplexes streamed responses. For services whose streams carry small messages. */
+  includesStreams: boolean;
+};
+
+/**
+ * Sends many calls on one gRPC stream per replica, which costs a fraction of a gRPC call each. If no stream is open, or a call cannot be
+ * multiplexed, it goes to the fallback: no call waits for a stream. A unary call whose stream is lost is repeated by the fallback, so every
+ * unary method must be idempotent.
+ */
+export class MultiplexClient implements CallTransport {
+  readonly #channel: Client;
+  readonly #options: MultiplexOptions;
+  /** One stream per replica, sorted by the replica's address. */
+  #streams: readonly MultiplexStream[] = [];
+  #nextStreamIndex = 0;
+  #isRenewing: boolean = false;
+  #renewAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(channel: Client, options: MultiplexOptions) {
+    this.#channel = channel;
+    this.#options = options;
+  }
+
+  async unary(call: Call): Promise<Message> {
+    const request = call.method.requestSerialize(call.request);
+    const stream = this.#streamFor(call, request);
+    if (stream !== undefined) {
+      try {
+        return await stream.unary(call, request);
+      } catch (error) {
+        if (!(error instanceof RpcError && error.status === status.UNAVAILABLE)) throw error;
+      }
+    }
+    return this.#options.fallback.unary(call);
+  }
+
+  serverStream(call: Call): AsyncIterable<Message> {
+    const { includesStreams, fallback } = this.#options;
+    if (!includesStreams) return fallback.serverStream(call);
+    const request = call.method.requestSerialize(call.request);
+    return this.#streamFor(call, request)?.serverStream(call, request) ?? fallback.serverStream(call);
+  }
+
+  /** Returns the replicas' streams in turn, or undefined if no stream accepts the call. */
+  #streamFor({ deadlineMs, signal }: Call, request: Uint8Array): MultiplexStream | undefined {
+    if (performance.now() > this.#renewAtMs) void this.#renewStreams();
+    if (request.length > MAX_REQUEST_BYTES || deadlineMs - Date.now() > MAX_CALL_MS || signal?.aborted)
+      return undefined;
+    for (const _ of this.#streams) {
+      const stream = this.#streams[this.#nextStreamIndex++ % this.#streams.length];
+      if (stream?.acceptsCalls) return stream;
+    }
+    return undefined;
+  }
+
+  /**
+   * Opens a stream to each replica that answers, and retires the previous streams. The channel's round robin gives consecutive streams to
+   * consecutive replicas unless another call comes between, so two streams in a row without a new replica mean that all are found.
+   */
+  async #renewStreams(): Promise<void> {
+    if (this.#isRenewing || !this.#isConnected()) return;
+    this.#isRenewing = true;
+    this.#renewAtMs = performance.now() + RENEW_AFTER_MS;
+    const streams = new Map<string, MultiplexStream>();
+    let duplicates = 0;
+    try {
+      while (duplicates < 2 && this.#isConnected()) {
+        const stream = this.#openStream();
+        const replica = await stream.peerAddress();
+        if (replica === undefined || streams.has(replica)) {
+          stream.cancel();
+          duplicates++;
+        } else {
+          streams.set(replica, stream);
+          duplicates = 0;
+        }
+      }
+    } finally {
+      const previous = this.#streams;
+      this.#streams = [...streams].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, stream]) => stream);
+      for (const stream of previous) stream.retire();
+      this.#isRenewing = false;
+    }
+  }
+
+  #isConnected(): boolean {
+    return this.#channel.getChannel().getConnectivityState(false) === connectivityState.READY;
+  }
+
+  #openStream(): MultiplexStream {
+    const metadata = new Metadata();
+    this.#options.writeMetadata(metadata);
+    return new MultiplexStream(this.#channel, metadata, (streamStatus) => {
+      if (streamStatus === status.UNIMPLEMENTED) this.#renewAtMs = performance.now() + UNIMPLEMENTED_RETRY_MS;
+    });
+  }
+}

@@ -1,0 +1,162 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { Metadata, type Server, type ServerDuplexStream } from "@grpc/grpc-js";
+import { type CallContext, methodDefinition, RpcError, type ServedMethod, status } from "@parley/rpc";
+import {
+  type AnswerFrameSchema,
+  type CallBegin,
+  type CallFrame,
+  CallsService,
+  type CarryRequest,
+  type CarryResponse,
+  CarryResponseSchema,
+} from "@parley/rpc/calls";
+import { SendWindow } from "./flow-control.ts";
+import { FrameBatcher } from "./frame-batcher.ts";
+import { PendingCalls } from "./pending-calls.ts";
+
+/** Below gRPC's limit of 16 MiB, because a message over that limit ends the stream and all its calls. */
+const MAX_RESPONSE_BYTES = 15 * 1024 * 1024;
+
+/**
+ * Serves `methods` to multiplexed calls too.
+ * @param isAuthorized decides by the metadata of a stream. A refused stream is closed before any of its calls is read.
+ */
+export function serveMultiplexed(
+  server: Server,
+  methods: readonly ServedMethod[],
+  isAuthorized: (metadata: Metadata) => boolean,
+): void {
+  const methodsByName = new Map(methods.map((method) => [method.name, method]));
+  const refused = new RpcError(status.UNAUTHENTICATED, "unauthenticated", "the stream is not authorized");
+  const Carry = (stream: CarryStream) => {
+    if (isAuthorized(stream.metadata)) new ServerStream(stream, methodsByName);
+    else stream.emit("error", refused.toStatus());
+  };
+  server.addService({ Carry: methodDefinition(CallsService.method.carry) }, { Carry });
+}
+
+type CarryStream = ServerDuplexStream<CarryRequest, CarryResponse>;
+type AnswerFrame = MessageInitShape<typeof AnswerFrameSchema>;
+type PendingCall = { controller: AbortController; window: SendWindow; timer: NodeJS.Timeout };
+type CallResult = { response?: Uint8Array; end: { status: status; code?: string; message?: string } };
+
+const CANCELLED = new RpcError(status.CANCELLED, "cancelled", "the caller cancelled the call or disconnected");
+
+/** The server's end of one stream, with the calls on it. */
+class ServerStream {
+  readonly #stream: CarryStream;
+  readonly #methods: ReadonlyMap<string, ServedMethod>;
+  readonly #batcher: FrameBatcher<AnswerFrame, CarryResponse>;
+  readonly #pendingCalls = new PendingCalls<PendingCall>();
+  #isHalfClosed: boolean = false;
+
+  constructor(stream: CarryStream, methods: ReadonlyMap<string, ServedMethod>) {
+    this.#stream = stream;
+    this.#methods = methods;
+    this.#batcher = new FrameBatcher(stream, (frames) => create(CarryResponseSchema, { frames }));
+    // Sends the headers at once: they show the client which replica it has reached.
+    stream.sendMetadata(new Metadata());
+    stream.on("data", ({ frames }: CarryRequest) => {
+      for (const frame of frames) this.#receive(frame);
+      // Backpressure: stops reading requests until the client has drained the responses.
+      if (!this.#batcher.isBlocked || stream.isPaused()) return;
+      stream.pause();
+      stream.once("drain", () => stream.resume());
+    });
+    stream.on("end", () => {
+      this.#isHalfClosed = true;
+      this.#closeWhenIdle();
+    });
+    stream.on("cancelled", () => {
+      for (const callId of this.#pendingCalls.ids()) this.#abort(callId);
+    });
+    // Handled by "cancelled", which follows every error.
+    stream.on("error", () => undefined);
+  }
+
+  #receive({ callId, step }: CallFrame): void {
+    if (step.case === "begin") void this.#answer(callId, step.value);
+    else if (step.case === "takenBytes") this.#pendingCalls.get(callId)?.window.remove(step.value);
+    else if (step.case === "cancel") this.#abort(callId);
+  }
+
+  async #answer(callId: number, begin: CallBegin): Promise<void> {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const window = new SendWindow();
+    const timer = setTimeout(() => this.#abort(callId), begin.timeoutMs);
+    this.#pendingCalls.add(callId, { controller, window, timer });
+    const send = (response: Uint8Array) => {
+      if (signal.aborted) return undefined;
+      this.#batcher.add({ callId, response }, response.length);
+      return window.add(response.length);
+    };
+    const result = await this.#serve(begin, signal, send);
+    clearTimeout(timer);
+    if (signal.aborted) return;
+    this.#pendingCalls.remove(callId);
+    this.#batcher.add({ callId, ...result }, result.response?.length ?? 0);
+    this.#closeWhenIdle();
+  }
+
+  async #serve(
+    begin: CallBegin,
+    signal: AbortSignal,
+    send: (response: Uint8Array) => Promise<void> | undefined,
+  ): Promise<CallResult> {
+    try {
+      const method = this.#methods.get(begin.method);
+      if (method === undefined) throw new RpcError(status.UNIMPLEMENTED, "unimplemented", "no such method");
+      const { responseSerialize } = method.definition;
+      const context = this.#contextOf(method, begin, signal);
+      const response = await method.serve(context, (message) => send(limitSize(responseSerialize(message))));
+      return { ...(response && { response: limitSize(responseSerialize(response)) }), end: { status: status.OK } };
+    } catch (error) {
+      const { status: code, code: stableCode, message } = error instanceof RpcError ? error : INTERNAL;
+      return { end: { status: code, code: stableCode, message } };
+    }
+  }
+
+  #contextOf({ name, definition }: ServedMethod, { request, metadata }: CallBegin, signal: AbortSignal): CallContext {
+    try {
+      return {
+        method: name,
+        signal,
+        metadata: withEntries(this.#stream.metadata, Object.entries(metadata)),
+        request: definition.requestDeserialize(request as Buffer),
+      };
+    } catch (cause) {
+      throw new RpcError(status.INVALID_ARGUMENT, "invalid_argument", "the call cannot be decoded", { cause });
+    }
+  }
+
+  /** Aborts the handler, because its caller no longer waits, and drops the call without waiting for the handler. */
+  #abort(callId: number): void {
+    const call = this.#pendingCalls.remove(callId);
+    call?.controller.abort(CANCELLED);
+    call?.window.open();
+    clearTimeout(call?.timer);
+    this.#closeWhenIdle();
+  }
+
+  #closeWhenIdle(): void {
+    if (!this.#isHalfClosed || this.#pendingCalls.size > 0 || this.#stream.writableEnded) return;
+    this.#batcher.flush();
+    this.#stream.end();
+  }
+}
+
+const INTERNAL = new RpcError(status.INTERNAL, "internal_error", "internal error");
+
+function limitSize(response: Uint8Array): Uint8Array {
+  if (response.length <= MAX_RESPONSE_BYTES) return response;
+  throw new RpcError(status.RESOURCE_EXHAUSTED, "resource_exhausted", "the response is too large");
+}
+
+/** Returns the stream's metadata with the entries of one call. Throws for a name or value that no header may have. */
+function withEntries(streamMetadata: Metadata, entries: readonly [string, string][]): Metadata {
+  if (entries.length === 0) return streamMetadata;
+  const metadata = streamMetadata.clone();
+  for (const [name, value] of entries) metadata.set(name, value);
+  return metadata;
+}

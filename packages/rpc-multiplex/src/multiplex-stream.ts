@@ -1,0 +1,209 @@
+import { create, type Message, type MessageInitShape } from "@bufbuild/protobuf";
+import type { Client, ClientDuplexStream, Metadata } from "@grpc/grpc-js";
+import { type Call, methodDefinition, RpcError, status } from "@parley/rpc";
+import {
+  type AnswerFrame,
+  type CallFrameSchema,
+  CallsService,
+  type CarryRequest,
+  CarryRequestSchema,
+  type CarryResponse,
+} from "@parley/rpc/calls";
+import { FLOW_CONTROL_WINDOW_BYTES } from "./flow-control.ts";
+import { FrameBatcher } from "./frame-batcher.ts";
+import { PendingCalls } from "./pending-calls.ts";
+
+/** The longest deadline of a multiplexed call, and so how long a retired stream may stay open. */
+export const MAX_CALL_MS = 320_000;
+/** A stream accepts no calls after this time, even if the client has not replaced it. */
+const ACCEPTS_CALLS_MS = 1_000;
+/** A replica that does not answer within this time gets no multiplexed calls. */
+const OPEN_TIMEOUT_MS = 500;
+
+type CallFrame = MessageInitShape<typeof CallFrameSchema>;
+
+/** Receives what the peer sends for one call. */
+type PendingCall = {
+  /** Called with each response, and with the end of a successful call. A unary response and its end come together. */
+  receive(response: Uint8Array | undefined, isLast: boolean): void;
+  /** Called when the peer reports an error or the stream is lost. Responses that came earlier are still read. */
+  fail(error: RpcError): void;
+  /** Called when the caller cancels or the deadline passes. Unread responses are dropped. */
+  abort(error: RpcError): void;
+};
+
+type StartedCall = {
+  callId: number;
+  /** Ends the call locally, and sends CANCEL if the peer is still running it. */
+  finish: () => void;
+};
+
+/** The client's end of one stream to a replica, with the calls on it. */
+export class MultiplexStream {
+  readonly #stream: ClientDuplexStream<CarryRequest, CarryResponse>;
+  readonly #batcher: FrameBatcher<CallFrame, CarryRequest>;
+  readonly #peerAddress: Promise<string | undefined>;
+  /** The calls that the peer has not ended. */
+  readonly #pendingCalls = new PendingCalls<PendingCall>();
+  #nextCallId = 0;
+  #isRetired: boolean = false;
+  #isLost: boolean = false;
+
+  /** @param onEnd called with the status of the stream itself. */
+  constructor(channel: Client, metadata: Metadata, onEnd: (streamStatus: status) => void) {
+    const deadline = Date.now() + ACCEPTS_CALLS_MS + MAX_CALL_MS;
+    const { path, requestSerialize, responseDeserialize } = methodDefinition(CallsService.method.carry);
+    this.#stream = channel.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, { deadline });
+    this.#batcher = new FrameBatcher(this.#stream, (frames) => create(CarryRequestSchema, { frames }));
+    this.#stream.on("data", ({ frames }: CarryResponse) => {
+      for (const frame of frames) this.#receive(frame);
+    });
+    // Handled by "status", which follows every error.
+    this.#stream.on("error", () => undefined);
+    this.#peerAddress = new Promise((resolve) => {
+      this.#stream.once("metadata", () => resolve(this.#stream.getPeer()));
+      this.#stream.once("status", () => resolve(undefined));
+      setTimeout(() => resolve(undefined), OPEN_TIMEOUT_MS).unref();
+    });
+    this.#stream.on("status", ({ code }) => {
+      this.#failPendingCalls();
+      onEnd(code);
+    });
+    setTimeout(() => this.retire(), ACCEPTS_CALLS_MS).unref();
+  }
+
+  get acceptsCalls(): boolean {
+    return !this.#isRetired && !this.#batcher.isBlocked;
+  }
+
+  /** Resolves with the replica's address when it has answered; undefined if it does not answer in time. */
+  peerAddress(): Promise<string | undefined> {
+    return this.#peerAddress;
+  }
+
+  /** Closes the stream at once. For a stream without calls. */
+  cancel(): void {
+    this.#isRetired = true;
+    this.#stream.cancel();
+  }
+
+  /** Accepts no more calls, and closes the stream when its calls have ended. */
+  retire(): void {
+    this.#isRetired = true;
+    this.#closeWhenIdle();
+  }
+
+  /** Makes a unary call. Throws RpcError: UNAVAILABLE if the stream is lost during the call. */
+  async unary(call: Call, request: Uint8Array): Promise<Message> {
+    const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
+    const receive = (response = new Uint8Array()) => resolve(response);
+    const { finish } = this.#start(call, request, { receive, fail: reject, abort: reject });
+    try {
+      return call.method.responseDeserialize((await promise) as Buffer);
+    } finally {
+      finish();
+    }
+  }
+
+  /** Makes a server-streaming call. Throws as `unary` does. Cancels the call if the caller stops reading early. */
+  async *serverStream(call: Call, request: Uint8Array): AsyncGenerator<Message> {
+    const queue: ({ response: Uint8Array | undefined; isLast: boolean } | RpcError)[] = [];
+    let arrival = Promise.withResolvers<void>();
+    const push = (item: (typeof queue)[number]) => {
+      queue.push(item);
+      arrival.resolve();
+    };
+    const { callId, finish } = this.#start(call, request, {
+      receive: (response, isLast) => push({ response, isLast }),
+      fail: push,
+      abort(error) {
+        queue.length = 0;
+        push(error);
+      },
+    });
+    let readBytes = 0;
+    try {
+      for (;;) {
+        await arrival.promise;
+        arrival = Promise.withResolvers();
+        for (let item = queue.shift(); item !== undefined; item = queue.shift()) {
+          if (item instanceof RpcError) throw item;
+          const { response, isLast } = item;
+          if (response !== undefined) yield call.method.responseDeserialize(response as Buffer);
+          if (isLast) return;
+          readBytes += response?.length ?? 0;
+        }
+        if (readBytes < FLOW_CONTROL_WINDOW_BYTES / 2) continue;
+        this.#send({ callId, step: { case: "takenBytes", value: readBytes } });
+        readBytes = 0;
+      }
+    } finally {
+      finish();
+    }
+  }
+
+  #start({ method, metadata, deadlineMs, signal }: Call, request: Uint8Array, pending: PendingCall): StartedCall {
+    const callId = this.#nextCallId++;
+    const timeoutMs = Math.max(1, Math.ceil(deadlineMs - Date.now()));
+    const finish = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", cancel);
+      this.#cancelCall(callId);
+    };
+    const abort = (error: RpcError) => {
+      finish();
+      pending.abort(error);
+    };
+    const cancel = () => abort(new RpcError(status.CANCELLED, "cancelled", "cancelled by its caller"));
+    // The deadline applies until the caller has read every response, not only until they have arrived.
+    const timer = setTimeout(
+      () => abort(new RpcError(status.DEADLINE_EXCEEDED, "deadline_exceeded", "no answer in time")),
+      timeoutMs,
+    );
+    signal?.addEventListener("abort", cancel, { once: true });
+    this.#pendingCalls.add(callId, pending);
+    const begin = {
+      method: method.path.slice(1),
+      timeoutMs,
+      metadata: metadata.getMap() as Record<string, string>,
+      request,
+    };
+    this.#batcher.add({ callId, step: { case: "begin", value: begin } }, request.length);
+    return { callId, finish };
+  }
+
+  #receive({ callId, response, end }: AnswerFrame): void {
+    const pending = this.#pendingCalls.get(callId);
+    if (end) this.#remove(callId);
+    if (end === undefined || end.status === status.OK) pending?.receive(response, end !== undefined);
+    else pending?.fail(new RpcError(end.status, end.code, end.message));
+  }
+
+  #cancelCall(callId: number): void {
+    this.#send({ callId, step: { case: "cancel", value: {} } });
+    this.#remove(callId);
+  }
+
+  #remove(callId: number): void {
+    this.#pendingCalls.remove(callId);
+    this.#closeWhenIdle();
+  }
+
+  #failPendingCalls(): void {
+    this.#isRetired = true;
+    this.#isLost = true;
+    const lost = new RpcError(status.UNAVAILABLE, "unavailable", "the connection was lost");
+    for (const callId of this.#pendingCalls.ids()) this.#pendingCalls.remove(callId)?.fail(lost);
+  }
+
+  /** Sends a frame unless the peer has ended the call. */
+  #send(frame: CallFrame & { callId: number }): void {
+    if (this.#pendingCalls.get(frame.callId) !== undefined) this.#batcher.add(frame, 0);
+  }
+
+  #closeWhenIdle(): void {
+    if (!this.#isRetired || this.#isLost || this.#pendingCalls.size > 0 || this.#stream.writableEnded) return;
+    this.#batcher.flush();
+    this.#stream.end();
+  }
+}

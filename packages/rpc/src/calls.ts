@@ -1,0 +1,1 @@
+export * from "./gen/parley/rpc/v1/calls_pb.js";

@@ -1,0 +1,59 @@
+import type { Message } from "@bufbuild/protobuf";
+import type { Client, ClientReadableStream } from "@grpc/grpc-js";
+import type { Call, CallTransport, MetadataWriter } from "./transport.ts";
+import { waitForConnection } from "./wait-for-connection.ts";
+
+/** Sends each call as a gRPC call of its own. */
+export class GrpcTransport implements CallTransport {
+  readonly #channel: Client;
+  readonly #writeMetadata: MetadataWriter;
+
+  constructor(channel: Client, writeMetadata: MetadataWriter) {
+    this.#channel = channel;
+    this.#writeMetadata = writeMetadata;
+  }
+
+  unary({ method, request, metadata, deadlineMs, signal, waitForReady }: Call): Promise<Message> {
+    this.#writeMetadata(metadata);
+    if (waitForReady) metadata.setOptions({ waitForReady: true });
+    return new Promise<Message>((resolve, reject) => {
+      const cancel = () => grpcCall.cancel();
+      const grpcCall = this.#channel.makeUnaryRequest(
+        method.path,
+        method.requestSerialize,
+        method.responseDeserialize,
+        request,
+        metadata,
+        { deadline: deadlineMs },
+        (error, response) => {
+          signal?.removeEventListener("abort", cancel);
+          if (error) reject(error);
+          else resolve(response as Message);
+        },
+      );
+      if (signal?.aborted) cancel();
+      else signal?.addEventListener("abort", cancel, { once: true });
+    });
+  }
+
+  async *serverStream({ method, request, metadata, deadlineMs, signal }: Call): AsyncGenerator<Message> {
+    let grpcCall: ClientReadableStream<Message> | undefined;
+    const cancel = () => grpcCall?.cancel();
+    this.#writeMetadata(metadata);
+    try {
+      // The deadline allows for the longest stream. A peer that cannot be connected to is reported much sooner.
+      await waitForConnection(this.#channel, signal);
+      const { path, requestSerialize, responseDeserialize } = method;
+      grpcCall = this.#channel.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata, {
+        deadline: deadlineMs,
+      });
+      if (signal?.aborted) cancel();
+      else signal?.addEventListener("abort", cancel, { once: true });
+      for await (const message of grpcCall) yield message as Message;
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+      // Ends the call at the peer when the caller stops reading early.
+      cancel();
+    }
+  }
+}

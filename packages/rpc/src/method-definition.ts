@@ -1,0 +1,46 @@
+import {
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  fromBinary,
+  type Message,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
+
+/** A method of any service, as grpc-js describes it: path, kind and codecs. */
+export type GrpcMethod = MethodDefinition<Message, Message>;
+
+/** Returns grpc-js's description of one method of a protobuf-es service. */
+export function methodDefinition<I extends DescMessage, O extends DescMessage>(
+  method: DescMethod & { input: I; output: O },
+): MethodDefinition<MessageShape<I>, MessageShape<O>> {
+  return {
+    path: `/${methodName(method)}`,
+    requestStream: method.methodKind === "client_streaming" || method.methodKind === "bidi_streaming",
+    responseStream: method.methodKind === "server_streaming" || method.methodKind === "bidi_streaming",
+    requestSerialize: encoder<I>(method.input),
+    requestDeserialize: (bytes) => fromBinary<I>(method.input, bytes),
+    responseSerialize: encoder<O>(method.output),
+    responseDeserialize: (bytes) => fromBinary<O>(method.output, bytes),
+  };
+}
+
+/** Returns grpc-js's description of a protobuf-es service, by method name as in the proto. */
+export function serviceDefinition(service: DescService): ServiceDefinition {
+  return Object.fromEntries(service.methods.map((method) => [method.name, methodDefinition(method)]));
+}
+
+/** Returns a method's full name, such as `parley.quota.v1.QuotaService/Reserve`. */
+export function methodName(method: DescMethod): string {
+  return `${method.parent.typeName}/${method.name}`;
+}
+
+// toBinary returns a buffer that nothing else uses, so the Buffer can be a view of it: grpc-js copies it when it frames the message.
+function encoder<S extends DescMessage>(schema: S): (message: MessageShape<S>) => Buffer {
+  return (message) => {
+    const bytes = toBinary<S>(schema, message);
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  };
+}

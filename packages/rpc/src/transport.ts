@@ -1,0 +1,27 @@
+import type { Message } from "@bufbuild/protobuf";
+import type { Metadata } from "@grpc/grpc-js";
+import type { GrpcMethod } from "./method-definition.ts";
+
+/** One call of a client. */
+export type Call = {
+  method: GrpcMethod;
+  request: Message;
+  /** The call's own metadata, such as its trace context. The transport adds the credentials. */
+  metadata: Metadata;
+  /** When the call fails with DEADLINE_EXCEEDED, in milliseconds since the epoch. */
+  deadlineMs: number;
+  /** Cancels the call. */
+  signal: AbortSignal | undefined;
+  /** Waits until the deadline for a peer that cannot be reached, instead of failing at once. */
+  waitForReady: boolean;
+};
+
+/** Sends a client's calls to its peer and returns the responses. A failed call throws an RpcError or grpc-js's ServiceError. */
+export type CallTransport = {
+  unary(call: Call): Promise<Message>;
+  /** Cancels the call if its caller stops reading before the end. */
+  serverStream(call: Call): AsyncIterable<Message>;
+};
+
+/** Adds credentials to the metadata of a call or stream. */
+export type MetadataWriter = (metadata: Metadata) => void;

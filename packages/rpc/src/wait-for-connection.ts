@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Client, connectivityState } from "@grpc/grpc-js";
+import { RpcError, status } from "./error.ts";
+
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/**
+ * Resolves when the channel is no longer connecting, whether or not that succeeded: if it failed, the call itself reports it. Throws
+ * UNAVAILABLE after 5 s, because the system of a frozen peer still accepts connections that its process never answers.
+ */
+export async function waitForConnection(channel: Client, signal?: AbortSignal): Promise<void> {
+  const deadline = Date.now() + CONNECT_TIMEOUT_MS;
+  while (isConnecting(channel) && !signal?.aborted) {
+    if (Date.now() >= deadline) throw new RpcError(status.UNAVAILABLE, "unavailable", "the peer does not answer");
+    await waitForStateChange(channel, deadline, signal);
+  }
+}
+
+function isConnecting(channel: Client): boolean {
+  const state = channel.getChannel().getConnectivityState(true);
+  return state === connectivityState.CONNECTING || state === connectivityState.IDLE;
+}
+
+async function waitForStateChange(client: Client, deadline: number, signal: AbortSignal | undefined): Promise<void> {
+  const channel = client.getChannel();
+  // Ignores the callback's error: it reports only that the deadline has passed, which the caller checks.
+  const change = new Promise<void>((resolve) =>
+    channel.watchConnectivityState(channel.getConnectivityState(false), deadline, () => resolve()),
+  );
+  const timeout = sleep(CONNECT_TIMEOUT_MS, undefined, { ref: false, ...(signal && { signal }) }).catch(
+    () => undefined,
+  );
+  await Promise.race([change, timeout]);
+}

@@ -54,13 +54,13 @@ async function stream(endpoint: Endpoint, settings: OpenAiSettings, call: Provid
         const taken = call.onText(text);
         if (taken !== undefined) await taken;
       } else if (reader.toolCalls.hasBegun) call.onProgress();
-      if (reader.ended) break;
+      if (reader.isDone) break;
     }
     const rest = wellFormed.push(reader.end()) + wellFormed.flush();
     report(reader, call);
     if (rest !== "") await call.onText(rest);
   } finally {
-    if (reader.ended) body?.finish(REST_MS);
+    if (reader.isDone) body?.finish(REST_MS);
     else body?.destroy();
   }
 }
@@ -70,7 +70,7 @@ const REST_MS = 1_000;
 
 function report(reader: ChatStreamReader, call: ProviderCall): void {
   if (reader.usage) call.onUsage(reader.usage);
-  if (reader.finished) call.onFinished(reader.toolCalls.requests, reader.finishReason);
+  if (reader.isFinished) call.onFinished(reader.toolCalls.requests, reader.finishReason);
 }
 
 const NO_STREAM = /^(text\/html|application\/json)\b/i;

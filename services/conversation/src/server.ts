@@ -44,7 +44,6 @@ import type { Config } from "./config.ts";
 import { makePublicKey } from "./domain/public-key.ts";
 import { EmbeddingWorker } from "./knowledge/embedding-worker.ts";
 import { Meanings } from "./knowledge/meanings.ts";
-import { documentReader } from "./knowledge/read-document.ts";
 import { closedTurns, embeddingGauge, meaningSearches } from "./metrics.ts";
 import { eraseExpired } from "./retention.ts";
 import { handleCloseTurn } from "./rpc/close-turn.ts";
@@ -109,10 +108,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     router.service(KeyAdminService, keyAdmin(database, keyPrefix, newKey));
     router.service(ModerationAdminService, moderationAdmin(database));
     router.service(ToolAdminService, toolAdmin(database));
-    router.service(
-      KnowledgeAdminService,
-      knowledgeAdmin({ database, readDocument: documentReader(), egress: config.egress, embeddings }),
-    );
+    router.service(KnowledgeAdminService, knowledgeAdmin({ database, egress: config.egress, embeddings }));
     router.service(SessionAdminService, sessionAdmin({ database, exportDatabase, onClosed }));
     router.service(TurnAdminService, turnAdmin(database));
     router.service(AuditAdminService, auditAdmin(database, quota));

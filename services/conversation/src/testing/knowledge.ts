@@ -1,7 +1,7 @@
 import type { Database } from "@parley/service-kit";
 import { toChunks } from "../domain/knowledge/chunking.ts";
 import { documentBlocks } from "../domain/knowledge/document.ts";
-import { indexDocument } from "../domain/knowledge/index-document.ts";
+import { indexChunks } from "../domain/knowledge/index-document.ts";
 import type { LanguageName } from "../domain/knowledge/language.ts";
 import { readBotConfig } from "../store/bot-config.ts";
 import type { Bot } from "../store/bots.ts";
@@ -17,7 +17,9 @@ export function teach(
   language: LanguageName = "english",
 ): Promise<Source> {
   const { workspaceId, id: botId } = bot;
-  const document = indexDocument(toChunks(documentBlocks("md", text)));
+  const chunks = toChunks(documentBlocks("md", text));
+  const characters = chunks.reduce((sum, chunk) => sum + chunk.text.length, 0);
+  const document = { chunks: chunks.length, characters, pieces: indexChunks(chunks) };
   return putSource(database, { workspaceId, botId, name, format: "md", language, url: "", document });
 }
 

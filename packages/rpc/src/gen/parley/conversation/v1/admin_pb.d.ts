@@ -2097,7 +2097,8 @@ export declare const ToolAdminService: GenService<{
 export declare const KnowledgeAdminService: GenService<{
   /**
    * AddSource adds a document to a bot's knowledge, or replaces the one of that name. NOT_FOUND (bot_not_found), INVALID_ARGUMENT
-   * (invalid_argument, unreadable_document, and for a URL url_refused, address_refused, unreachable and their like).
+   * (invalid_argument, unreadable_document, and for a URL url_refused, address_refused, unreachable and their like), RESOURCE_EXHAUSTED
+   * (too_many_documents).
    *
    * @generated from rpc parley.conversation.v1.KnowledgeAdminService.AddSource
    */

@@ -43,9 +43,9 @@ const MUST_NOT_IMPORT: Readonly<Record<string, readonly string[]>> = {
   plain: ["route", "plugin", "rpc", "admin", "worker", "service", "client", "store"],
 };
 
-/** Files that wire a service together, and what only tests or a thread of its own load. */
+/** Files that wire a service together, and what only tests, a thread or a child process load. */
 const EXEMPT =
-  /(?:^|\/)(?:main|server|app|config|migrate)\.ts$|(?:^|[./])metrics\.ts$|\.thread\.ts$|\.test\.ts$|\/testing\//;
+  /(?:^|\/)(?:main|server|app|config|migrate)\.ts$|(?:^|[./])metrics\.ts$|\.(?:thread|child)\.ts$|\.test\.ts$|\/testing\//;
 
 /** Packages and Node modules that do I/O; a plain file may import their types alone. */
 const DOES_IO =

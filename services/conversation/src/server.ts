@@ -44,7 +44,6 @@ import { makePublicKey } from "./keys/public-key.ts";
 import { handleResolveKey } from "./keys/resolve-key.rpc.ts";
 import { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
 import { knowledgeAdmin } from "./knowledge/knowledge.admin.ts";
-import { documentReader } from "./knowledge/read-document.ts";
 import { Meanings } from "./knowledge/semantic-search.service.ts";
 import { closedTurns, embeddingGauge, meaningSearches } from "./metrics.ts";
 import { eraseExpired } from "./retention/retention.worker.ts";
@@ -112,10 +111,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     router.service(KeyAdminService, keyAdmin(database, keyPrefix, newKey));
     router.service(ModerationAdminService, moderationAdmin(database, patternThreads));
     router.service(ToolAdminService, toolAdmin(database));
-    router.service(
-      KnowledgeAdminService,
-      knowledgeAdmin({ database, readDocument: documentReader(), egress: config.egress, embeddings }),
-    );
+    router.service(KnowledgeAdminService, knowledgeAdmin({ database, egress: config.egress, embeddings }));
     router.service(SessionAdminService, sessionAdmin({ database, exportDatabase, onClosed }));
     router.service(TurnAdminService, turnAdmin(database));
     router.service(AuditAdminService, auditAdmin(database, quota));

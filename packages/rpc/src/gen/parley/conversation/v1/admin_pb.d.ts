@@ -2162,7 +2162,8 @@ export declare const KnowledgeAdminService: GenService<{
    * Errors:
    * - NOT_FOUND (bot_not_found).
    * - INVALID_ARGUMENT (invalid_argument): a field is invalid, the document is too large or contains no text.
-   * - INVALID_ARGUMENT (unreadable_document): the document could not be parsed within 20 s.
+   * - INVALID_ARGUMENT (unreadable_document): the document could not be parsed within its limits of time and memory.
+   * - RESOURCE_EXHAUSTED (too_many_documents): too many other documents wait to be parsed.
    * - INVALID_ARGUMENT (url_refused, address_refused, unreachable, timeout, too_large, too_many_redirects, url_status
    *   or unsupported_document): the document could not be fetched from its URL. Limits: 20 s, 5 redirects, 16 MiB.
    *

@@ -22,11 +22,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Folders outside their own package that some packages may reach: the benchmarks start the system that the tests start, and run the
- * quota service's statements without the service; browser tests use the widget's texts.
+ * Folders outside their own package that some packages may reach: the benchmarks start the system that the tests start, run the
+ * quota service's statements without the service, and send the documents of the conversation service's tests; browser tests use the
+ * widget's texts.
  */
 const MAY_REACH: Readonly<Record<string, readonly string[]>> = {
-  bench: ["tests/system/", "services/quota/src/usage/"],
+  bench: ["tests/system/", "services/quota/src/usage/", "services/conversation/src/testing/"],
   tests: ["packages/widget/src/"],
 };
 

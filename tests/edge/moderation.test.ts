@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { query } from "../system/books.ts";
 import { figure } from "../system/full.ts";
 import { metric, residentBytes } from "../system/metrics.ts";
+import { slowMessage, storeSlowPatterns } from "../system/pattern-attack.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { TRUST_THE_TESTS, visit } from "../system/visitors.ts";
 
@@ -20,24 +20,6 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-/** Stores patterns that were accepted before there was a limit: their automata have new states for each new text. */
-async function storeAttackPatterns({ workspaceId, botSlug }: Tenant): Promise<void> {
-  await query(
-    system.database,
-    `INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback, applies_to)
-     SELECT $1, bot_id, '(buy|sell|send).{0,60}(bitcoin|crypto)' || number, 'blocked_pattern', '', 'message'
-     FROM conversation.bots, generate_series(1, 50) number WHERE workspace_id = $1 AND slug = $2`,
-    [workspaceId, botSlug],
-  );
-}
-
-function attackMessage(): string {
-  const words = ["buy", "sell", "send", " ", "a", "go ", "xy"];
-  return Array.from({ length: 2_000 }, () => words[Math.floor(Math.random() * words.length)])
-    .join("")
-    .slice(0, 4_000);
-}
-
 /** Milliseconds of the slowest in a hundred of a tenant's chats, one after the other. */
 async function chatP99Ms(tenant: Tenant): Promise<number> {
   const times: number[] = [];
@@ -55,7 +37,7 @@ function attack(tenant: Tenant): () => Promise<number[]> {
   const statuses: number[] = [];
   const attackers = Array.from({ length: ATTACKERS }, async () => {
     while (!isOver) {
-      const seen = await visit(system.url(), tenant, { message: attackMessage() });
+      const seen = await visit(system.url(), tenant, { message: slowMessage() });
       statuses.push(seen.kind === "stream" ? 200 : seen.kind === "plain" ? seen.status : 0);
     }
   });
@@ -70,7 +52,7 @@ test(
   "a workspace's slow patterns delay no neighbour's chat, and memory stays below the chart's limit",
   async () => {
     const attacker = await createTenant(system.admin, { plan: "scale" });
-    await storeAttackPatterns(attacker);
+    await storeSlowPatterns(system, attacker);
     const neighbour = await createTenant(system.admin, { plan: "scale" });
     const { workspaceId, botSlug } = neighbour;
     for (const pattern of ["\\bcredit card\\b", "pass\\W{0,5}word", "(idiot|moron)"])

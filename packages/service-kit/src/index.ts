@@ -1,3 +1,4 @@
+export { ActiveMap } from "@parley/rpc-multiplex";
 export {
   type Connection,
   type Database,
@@ -44,7 +45,6 @@ export {
   rollback,
 } from "./migrate.ts";
 export { parseMonth } from "./month.ts";
-export { Ongoing } from "./ongoing.ts";
 export { startOpsServer } from "./ops-server.ts";
 export { type PeriodicTask, pause, runPeriodically } from "./periodic.ts";
 export { type PoolWatch, poolMetrics } from "./pool-metrics.ts";

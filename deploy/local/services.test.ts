@@ -54,6 +54,11 @@ describe("serviceSpecs", () => {
     expect(holders(all, "OTHER")).toEqual([]);
   });
 
+  it("passes RPC_MULTIPLEX to the services that call others", async () => {
+    const all = await environments({ RPC_MULTIPLEX: "off" });
+    expect(holders(all, "RPC_MULTIPLEX")).toEqual(["conversation", "edge"]);
+  });
+
   it("counts every port from PORT on and joins the services by them", async () => {
     const all = await environments({ PORT: "9000" });
     expect(all.edge).toMatchObject({

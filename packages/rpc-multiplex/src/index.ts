@@ -1,2 +1,3 @@
+export { ActiveMap } from "./active-map.ts";
 export { MultiplexClient } from "./multiplex-client.ts";
 export { serveMultiplexed } from "./multiplex-server.ts";

@@ -10,9 +10,9 @@ import {
   type CarryResponse,
   CarryResponseSchema,
 } from "@parley/rpc/calls";
+import { ActiveMap } from "./active-map.ts";
 import { SendWindow } from "./flow-control.ts";
 import { FrameBatcher } from "./frame-batcher.ts";
-import { PendingCalls } from "./pending-calls.ts";
 
 /** Below gRPC's limit of 16 MiB, because a message over that limit ends the stream and all its calls. */
 const MAX_RESPONSE_BYTES = 15 * 1024 * 1024;
@@ -47,7 +47,7 @@ class ServerStream {
   readonly #stream: CarryStream;
   readonly #methods: ReadonlyMap<string, ServedMethod>;
   readonly #batcher: FrameBatcher<AnswerFrame, CarryResponse>;
-  readonly #pendingCalls = new PendingCalls<PendingCall>();
+  readonly #pendingCalls = new ActiveMap<number, PendingCall>();
   #isHalfClosed: boolean = false;
 
   constructor(stream: CarryStream, methods: ReadonlyMap<string, ServedMethod>) {
@@ -68,7 +68,7 @@ class ServerStream {
       this.#closeWhenIdle();
     });
     stream.on("cancelled", () => {
-      for (const callId of this.#pendingCalls.ids()) this.#abort(callId);
+      for (const [callId] of this.#pendingCalls) this.#abort(callId);
     });
     // Handled by "cancelled", which follows every error.
     stream.on("error", () => undefined);
@@ -85,7 +85,7 @@ class ServerStream {
     const { signal } = controller;
     const window = new SendWindow();
     const timer = setTimeout(() => this.#abort(callId), begin.timeoutMs);
-    this.#pendingCalls.add(callId, { controller, window, timer });
+    this.#pendingCalls.set(callId, { controller, window, timer });
     const send = (response: Uint8Array) => {
       if (signal.aborted) return undefined;
       this.#batcher.add({ callId, response }, response.length);
@@ -94,7 +94,7 @@ class ServerStream {
     const result = await this.#serve(begin, signal, send);
     clearTimeout(timer);
     if (signal.aborted) return;
-    this.#pendingCalls.remove(callId);
+    this.#pendingCalls.delete(callId);
     this.#batcher.add({ callId, ...result }, result.response?.length ?? 0);
     this.#closeWhenIdle();
   }
@@ -132,10 +132,12 @@ class ServerStream {
 
   /** Aborts the handler, because its caller no longer waits, and drops the call without waiting for the handler. */
   #abort(callId: number): void {
-    const call = this.#pendingCalls.remove(callId);
-    call?.controller.abort(CANCELLED);
-    call?.window.open();
-    clearTimeout(call?.timer);
+    const call = this.#pendingCalls.get(callId);
+    if (call === undefined) return;
+    this.#pendingCalls.delete(callId);
+    call.controller.abort(CANCELLED);
+    call.window.open();
+    clearTimeout(call.timer);
     this.#closeWhenIdle();
   }
 

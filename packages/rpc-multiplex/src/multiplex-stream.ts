@@ -9,9 +9,9 @@ import {
   CarryRequestSchema,
   type CarryResponse,
 } from "@parley/rpc/calls";
+import { ActiveMap } from "./active-map.ts";
 import { FLOW_CONTROL_WINDOW_BYTES } from "./flow-control.ts";
 import { FrameBatcher } from "./frame-batcher.ts";
-import { PendingCalls } from "./pending-calls.ts";
 
 /** The longest deadline of a multiplexed call, and so how long a retired stream may stay open. */
 export const MAX_CALL_MS = 320_000;
@@ -44,7 +44,7 @@ export class MultiplexStream {
   readonly #batcher: FrameBatcher<CallFrame, CarryRequest>;
   readonly #peerAddress: Promise<string | undefined>;
   /** The calls that the peer has not ended. */
-  readonly #pendingCalls = new PendingCalls<PendingCall>();
+  readonly #pendingCalls = new ActiveMap<number, PendingCall>();
   #nextCallId = 0;
   #isRetired: boolean = false;
   #isLost: boolean = false;
@@ -161,7 +161,7 @@ export class MultiplexStream {
       timeoutMs,
     );
     signal?.addEventListener("abort", cancel, { once: true });
-    this.#pendingCalls.add(callId, pending);
+    this.#pendingCalls.set(callId, pending);
     const begin = {
       method: method.path.slice(1),
       timeoutMs,
@@ -185,7 +185,7 @@ export class MultiplexStream {
   }
 
   #remove(callId: number): void {
-    this.#pendingCalls.remove(callId);
+    this.#pendingCalls.delete(callId);
     this.#closeWhenIdle();
   }
 
@@ -193,7 +193,10 @@ export class MultiplexStream {
     this.#isRetired = true;
     this.#isLost = true;
     const lost = new RpcError(status.UNAVAILABLE, "unavailable", "the connection was lost");
-    for (const callId of this.#pendingCalls.ids()) this.#pendingCalls.remove(callId)?.fail(lost);
+    for (const [callId, pending] of this.#pendingCalls) {
+      this.#pendingCalls.delete(callId);
+      pending.fail(lost);
+    }
   }
 
   /** Sends a frame unless the peer has ended the call. */

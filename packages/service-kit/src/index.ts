@@ -1,3 +1,4 @@
+export { ActiveMap } from "@parley/rpc-multiplex";
 export {
   type Connection,
   type Database,
@@ -44,12 +45,11 @@ export {
   rollback,
 } from "./migrate.ts";
 export { parseMonth } from "./month.ts";
-export { Ongoing } from "./ongoing.ts";
 export { startOpsServer } from "./ops-server.ts";
 export { type PeriodicTask, pause, runPeriodically } from "./periodic.ts";
 export { type PoolWatch, poolMetrics } from "./pool-metrics.ts";
 export { readiness } from "./readiness.ts";
-export { connectPeer, type PeerOptions } from "./rpc-peers.ts";
+export { connectPeer, type PeerOptions, readRpcMultiplex } from "./rpc-peers.ts";
 export { run } from "./run.ts";
 export { runMigrations } from "./run-migrations.ts";
 export { checkTimeouts } from "./service-role.ts";

@@ -10,6 +10,7 @@ import {
 } from "@parley/rpc";
 import { MultiplexClient } from "@parley/rpc-multiplex";
 import type { Counter } from "prom-client";
+import type { Environment } from "./environment.ts";
 import { channelCredentials } from "./grpc-tls.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { callObserver } from "./tracing/calls.ts";
@@ -18,38 +19,54 @@ export type PeerOptions = {
   /** `host:port`, or a gRPC target such as `dns:///quota-headless:9000`. */
   target: string;
   internalToken: string;
-  /** Where our certificate, key and authority lie; plain text without. */
+  /** The directory with our certificate, our key and the authority's certificate; plain text without. */
   tlsDir?: string | undefined;
-  /** Counts the calls that fail. */
+  /** Counts failed calls. */
   failures?: Counter<"method" | "status">;
+  /** Whether calls share streams (see @parley/rpc-multiplex); true unless set. */
+  isMultiplexed?: boolean;
   /** Also multiplexes streamed responses. For a service whose streams carry small messages at a low rate. */
   multiplexesStreams?: boolean;
 };
 
-/** A client of a data-plane service, closed with the process. Unary calls are retried when the peer is away: all are idempotent. */
+/** Reads RPC_MULTIPLEX, which is `on` or `off`: whether this service multiplexes its calls to its peers. */
+export function readRpcMultiplex(environment: Environment): boolean {
+  return environment.oneOf("RPC_MULTIPLEX", ["on", "off"], "on") === "on";
+}
+
+/**
+ * Returns a client of a data-plane service; its channel is closed with the process. gRPC retries unary calls when the peer is unavailable, so
+ * all of them must be idempotent.
+ */
 export function connectPeer<S extends DescService>(
   service: S,
   options: PeerOptions,
   lifecycle: Lifecycle,
 ): RpcClient<S> {
+  const { target, internalToken, tlsDir, failures, isMultiplexed = true, multiplexesStreams = false } = options;
   const unary = service.methods.filter((method) => method.methodKind === "unary");
   const channel = openChannel({
-    target: options.target,
-    credentials: channelCredentials(options.tlsDir),
+    target,
+    credentials: channelCredentials(tlsDir),
     retryable: unary.map((method) => ({ service: service.typeName, method: method.name })),
   });
   lifecycle.onClose(`channel to ${service.typeName}`, () => channel.close());
-  const writeMetadata: MetadataWriter = (metadata) => metadata.set("authorization", `Bearer ${options.internalToken}`);
-  const fallback = new GrpcTransport(channel, writeMetadata);
-  const includesStreams = options.multiplexesStreams ?? false;
-  const transport = new MultiplexClient(channel, { fallback, writeMetadata, includesStreams });
+  const writeMetadata: MetadataWriter = (metadata) => metadata.set("authorization", `Bearer ${internalToken}`);
+  const grpc = new GrpcTransport(channel, writeMetadata);
+  const transport = isMultiplexed
+    ? new MultiplexClient(channel, { fallback: grpc, writeMetadata, includesStreams: multiplexesStreams })
+    : grpc;
+  return createClient(service, transport, observeCalls(failures));
+}
+
+/** Traces each call and counts the failed ones. */
+function observeCalls(failures: PeerOptions["failures"]): CallObserver {
   const trace = callObserver();
-  const observe: CallObserver = (method, metadata) => {
-    const ended = trace?.(method, metadata);
+  return (method, metadata) => {
+    const endSpan = trace?.(method, metadata);
     return (error) => {
-      ended?.(error);
-      if (error) options.failures?.inc({ method, status: status[error.status] });
+      endSpan?.(error);
+      if (error) failures?.inc({ method, status: status[error.status] });
     };
   };
-  return createClient(service, transport, observe);
 }

@@ -1,4 +1,3 @@
-import v8 from "node:v8";
 import { ConfigError } from "./environment.ts";
 import { armFailpoints } from "./failpoint.ts";
 import { Lifecycle, STOP_WITHIN_MS } from "./lifecycle.ts";
@@ -23,9 +22,6 @@ export async function run<C extends Settings>(
   readConfig: (environment: NodeJS.ProcessEnv) => C,
   start: (config: C, log: Logger, lifecycle: Lifecycle) => Promise<void>,
 ): Promise<void> {
-  // What V8 sees survive while its heap is small, such as the parts of the first calls, it would from then on allocate as old: garbage that
-  // waits for a full collection, and keeps all it leads to.
-  v8.setFlagsFromString("--no-allocation-site-pretenuring");
   const config = readOrExit(service, readConfig);
   const log = createLogger(service, config.logLevel);
   const lifecycle = new Lifecycle(log);

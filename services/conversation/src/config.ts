@@ -1,4 +1,4 @@
-import { Environment, LOG_LEVELS, readTracing } from "@parley/service-kit";
+import { Environment, LOG_LEVELS, readRpcMultiplex, readTracing } from "@parley/service-kit";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -28,6 +28,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     leaseSeconds: environment.integer("EDGE_LEASE_SECONDS", 30, { min: 3, max: 300 }),
     /** A directory with ca.crt, tls.crt and tls.key: gRPC is mutual TLS with it, plain text without. */
     grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
+    isRpcMultiplexed: readRpcMultiplex(environment),
     /** Which addresses knowledge may be fetched from. */
     egress: environment.egressPolicy(),
     drainMs: environment.integer("DRAIN_MS", 25_000),

@@ -78,10 +78,10 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const exportDatabase = open("export", "parley-conversation-export", exportConnections);
   void checkTimeouts(database, log);
 
-  const { internalToken, grpcTlsDir: tlsDir } = config;
-  const failures = rpcClientFailures(registry);
-  const quota = connectPeer(QuotaService, { target: config.quotaTarget, internalToken, tlsDir, failures }, lifecycle);
-  const llm = connectPeer(LlmService, { target: config.llmTarget, internalToken, tlsDir, failures }, lifecycle);
+  const { internalToken, grpcTlsDir: tlsDir, isRpcMultiplexed: isMultiplexed } = config;
+  const peer = { internalToken, tlsDir, isMultiplexed, failures: rpcClientFailures(registry) };
+  const quota = connectPeer(QuotaService, { ...peer, target: config.quotaTarget }, lifecycle);
+  const llm = connectPeer(LlmService, { ...peer, target: config.llmTarget }, lifecycle);
   const embeddings = new EmbeddingWorker(database, llm, log);
   embeddingGauge(registry, () => embeddings.countLeft(), log);
   const now = () => performance.now();

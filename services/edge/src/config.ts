@@ -1,4 +1,4 @@
-import { Environment, LOG_LEVELS, readTracing } from "@parley/service-kit";
+import { Environment, LOG_LEVELS, readRpcMultiplex, readTracing } from "@parley/service-kit";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -26,6 +26,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     widgetDir: environment.optional("WIDGET_DIR"),
     /** A directory with ca.crt, tls.crt and tls.key: gRPC is mutual TLS with it, plain text without. */
     grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
+    isRpcMultiplexed: readRpcMultiplex(environment),
     maxStreams: environment.integer("MAX_STREAMS", 5_000, { min: 1 }),
     // The rate limit lets an address open 60 a minute, and a stream may last five minutes: fewer than 300 would refuse what it allows.
     maxStreamsPerClient: environment.integer("MAX_STREAMS_PER_CLIENT", 300, { min: 1 }),

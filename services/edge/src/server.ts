@@ -33,6 +33,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     target,
     internalToken: config.internalToken,
     tlsDir: config.grpcTlsDir,
+    isMultiplexed: config.isRpcMultiplexed,
     failures: metrics.rpcFailures,
   });
   const conversation = connectPeer(ConversationService, peer(config.conversationTarget), lifecycle);

@@ -1,4 +1,7 @@
-/** What configures Parley or a library below it, and so would make a test's outcome depend on whose machine it runs on. */
+/**
+ * The variables that configure Parley or a library below it, so that a test does not depend on the machine it runs on. RPC_MULTIPLEX is not
+ * among them: with RPC_MULTIPLEX=off every process that the tests start makes plain gRPC calls.
+ */
 const configuring = [
   /^(OPENAI|OLLAMA|JWT|JWKS|PARLEY|OTEL|PG|VITEST)/,
   /^(DATABASE_URL|REDIS_URL|PORT|DATA_DIR|DEFAULT_MODEL|ADMIN_TOKEN|INTERNAL_TOKEN)$/,

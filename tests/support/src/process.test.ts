@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { killLeftovers } from "./leftovers.ts";
 import { nodeFlags, type ProcessOptions, startProcess } from "./process.ts";
 
@@ -43,19 +43,20 @@ describe("startProcess", () => {
     expect([child.stdout(), child.stderr(), child.output().length]).toEqual(["a", "b", 2]);
   });
 
-  it("takes away what configures Parley and adds what the test gives", async () => {
-    process.env.OPENAI_API_KEY = "secret";
-    process.env.JWT_ISSUER = "somebody";
+  it("removes the variables that configure Parley, except RPC_MULTIPLEX, and adds those of the test", async () => {
+    vi.stubEnv("OPENAI_API_KEY", "secret");
+    vi.stubEnv("JWT_ISSUER", "somebody");
+    vi.stubEnv("RPC_MULTIPLEX", "off");
     try {
       const child = await script(
-        "console.log(JSON.stringify([process.env.OPENAI_API_KEY, process.env.JWT_ISSUER, process.env.PORT]))",
+        "const { OPENAI_API_KEY, JWT_ISSUER, PORT, RPC_MULTIPLEX } = process.env;" +
+          "console.log(JSON.stringify([OPENAI_API_KEY, JWT_ISSUER, PORT, RPC_MULTIPLEX]))",
         { env: { PORT: "1" } },
       );
       await child.exited;
-      expect(JSON.parse(child.stdout())).toEqual([null, null, "1"]);
+      expect(JSON.parse(child.stdout())).toEqual([null, null, "1", "off"]);
     } finally {
-      delete process.env.OPENAI_API_KEY;
-      delete process.env.JWT_ISSUER;
+      vi.unstubAllEnvs();
     }
   });
 

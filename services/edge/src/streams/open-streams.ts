@@ -1,6 +1,5 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Ongoing } from "@parley/service-kit";
 import type { FastifyBaseLogger } from "fastify";
 import { HttpError } from "../http/index.ts";
 import type { Stopwatch, TurnReport } from "../turns/index.ts";
@@ -50,7 +49,7 @@ const RETRY_AFTER_SECONDS = "5";
 /** @param now a monotonic clock in milliseconds. */
 export function createStreams(caps: StreamCaps, metrics: StreamMetrics, now: () => number): Streams {
   const clients = new Map<string, number>();
-  const readers = new Ongoing<Reader>();
+  const readers = new Set<Reader>();
   let open = 0;
   let draining = false;
   let ending = false;
@@ -105,7 +104,7 @@ export function createStreams(caps: StreamCaps, metrics: StreamMetrics, now: () 
       take(client);
       const over = new AbortController();
       const reader = { raw, takenAtMs: now(), over };
-      const remove = readers.add(reader);
+      readers.add(reader);
       raw.on("drain", () => {
         reader.takenAtMs = now();
       });
@@ -115,7 +114,7 @@ export function createStreams(caps: StreamCaps, metrics: StreamMetrics, now: () 
       };
       // request.raw closes as soon as a body has been read (fastify#4690); the response closes when its reader leaves.
       raw.once("close", () => {
-        remove();
+        readers.delete(reader);
         if (!raw.writableFinished) {
           gone.abort();
           over.abort();

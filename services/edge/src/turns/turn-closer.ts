@@ -3,7 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { CloseTurnRequestSchema, CloseTurnResponse, ConversationService } from "@parley/rpc/conversation";
 import { OUTCOMES } from "@parley/rpc/outcomes";
-import { type Logger, Ongoing } from "@parley/service-kit";
+import type { Logger } from "@parley/service-kit";
 
 type CloseTurnInit = MessageInitShape<typeof CloseTurnRequestSchema>;
 
@@ -32,7 +32,7 @@ export type TurnCloser = {
  * on being told as an error, until it is answered or this process ends and its lease with it.
  */
 export function createTurnCloser(conversation: RpcClient<typeof ConversationService>, log: Logger): TurnCloser {
-  const untold = new Ongoing<Promise<unknown>>();
+  const untold = new Set<Promise<unknown>>();
 
   /** Undefined when the time is up or asking again cannot help. */
   async function tell(request: CloseTurnInit, untilMs: number): Promise<CloseTurnResponse | undefined> {
@@ -54,8 +54,8 @@ export function createTurnCloser(conversation: RpcClient<typeof ConversationServ
   }
 
   function tracked(answer: Promise<CloseTurnResponse | undefined>): Promise<CloseTurnResponse | undefined> {
-    const remove = untold.add(answer);
-    return answer.finally(remove);
+    untold.add(answer);
+    return answer.finally(() => untold.delete(answer));
   }
 
   let abandoned = 0;

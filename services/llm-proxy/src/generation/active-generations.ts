@@ -1,4 +1,4 @@
-import { Ongoing } from "@parley/service-kit";
+import { ActiveMap } from "@parley/service-kit";
 import { CallCancelled, ProviderFailure } from "../providers/index.ts";
 
 /** A call being answered. */
@@ -12,7 +12,8 @@ export type ActiveCall = {
 
 /** The calls being answered, so that they can be ended when the service has to go. */
 export class ActiveCalls {
-  readonly #calls = new Ongoing<AbortController>();
+  readonly #calls = new ActiveMap<number, AbortController>();
+  #nextId = 0;
   readonly #onCount: (count: number) => void;
 
   /** `onCount` is told how many there are whenever that changes. */
@@ -26,14 +27,15 @@ export class ActiveCalls {
     const cancel = () => call.abort(new CallCancelled());
     if (caller.aborted) cancel();
     else caller.addEventListener("abort", cancel, { once: true });
-    const remove = this.#calls.add(call);
+    const id = this.#nextId++;
+    this.#calls.set(id, call);
     this.#onCount(this.#calls.size);
     return {
       signal: call.signal,
       cancel,
       leave: () => {
         caller.removeEventListener("abort", cancel);
-        remove();
+        this.#calls.delete(id);
         this.#onCount(this.#calls.size);
       },
     };
@@ -41,6 +43,6 @@ export class ActiveCalls {
 
   /** Ends every call as failed: its caller is told, its provider is left. */
   endAll(): void {
-    for (const call of this.#calls) call.abort(new ProviderFailure("provider_error", "draining"));
+    for (const [, call] of this.#calls) call.abort(new ProviderFailure("provider_error", "draining"));
   }
 }

@@ -1,0 +1,26 @@
+import { ActiveMap } from "../active-map.ts";
+
+// A script for `node --expose-gc`, with "active-map" or "map" as argument. Adds 5,000 values to a map and removes each after ten more, with
+// minor collections between. Prints how many kilobytes of them are left to a full collection.
+
+const VALUES = 5_000;
+const VALUES_AT_ONCE = 10;
+const collect = globalThis.gc;
+if (collect === undefined) throw new Error("run with --expose-gc");
+const collectYoung = () => collect({ type: "minor", execution: "sync" });
+
+const map = process.argv[2] === "active-map" ? new ActiveMap<number, object>() : new Map<number, object>();
+for (let key = -VALUES_AT_ONCE; key < 0; key++) map.set(key, {});
+// Moves the map to the old generation.
+collect();
+collect();
+for (let key = 0; key < VALUES; key++) {
+  map.set(key, { content: new Array(125).fill(key) });
+  map.delete(key - VALUES_AT_ONCE);
+  if (key % 100 === 0) collectYoung();
+}
+collectYoung();
+collectYoung();
+const before = process.memoryUsage().heapUsed;
+collect();
+process.stdout.write(String(Math.round((before - process.memoryUsage().heapUsed) / 1_000)));

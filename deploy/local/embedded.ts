@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { isThere } from "@parley/cli";
+import { processExists } from "@parley/cli";
 import { type LocalPostgres, LocalPostgresError, startLocalPostgres } from "@parley/local-postgres";
 import { escapeIdentifier } from "pg";
 import { type Database, readVersion, withClient } from "./database.ts";
@@ -29,7 +29,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Database>
 
   let recovery: Promise<void> | undefined;
   const watch = setInterval(() => {
-    if (recovery || isThere(server.pid)) return;
+    if (recovery || processExists(server.pid)) return;
     recovery = recover().finally(() => {
       recovery = undefined;
     });

@@ -1,6 +1,7 @@
 import { auditProblems } from "./audit.ts";
 import { dependencyProblems } from "./dependencies.ts";
 import { driftProblems } from "./drift.ts";
+import { handlerProblems } from "./handlers.ts";
 import { importCycles } from "./import-cycles.ts";
 import { layoutProblems } from "./layout.ts";
 import { lockfileProblems } from "./lockfile.ts";
@@ -23,6 +24,7 @@ export const CHECKS: readonly Check[] = [
     title: "proto compatibility",
     run: () => tool("buf", "breaking", "proto", "--against", "proto/released.binpb"),
   },
+  { name: "handlers", title: "handler files named in the protos", run: checkHandlers },
   { name: "audit", title: "production dependencies without known holes", run: auditProblems },
   { name: "layout", title: "layout and imports", run: async () => layoutProblems(await readSources("*.ts")) },
   { name: "cycles", title: "import cycles", run: checkCycles },
@@ -46,6 +48,11 @@ async function checkTypes(): Promise<Problems> {
     tool("tsc", "--noEmit", "--pretty", "--project", path),
   );
   return (await Promise.all(problems)).flat();
+}
+
+async function checkHandlers(): Promise<Problems> {
+  const [protos, sources] = await Promise.all([readSources("proto/*.proto"), readSources("*.ts")]);
+  return handlerProblems(protos, new Set(sources.map(({ path }) => path)));
 }
 
 async function checkCycles(): Promise<Problems> {

@@ -12,7 +12,7 @@ import { runTool } from "./run-tool.ts";
 
 export type Check = { name: string; title: string; run: () => Promise<Problems> };
 
-/** Everything that is checked besides the tests; the slow ones first, so that they run beside each other. */
+/** All checks except the tests. Slow checks come first, so that they run concurrently. */
 export const CHECKS: readonly Check[] = [
   { name: "types", title: "types", run: checkTypes },
   { name: "format", title: "format and lint", run: () => tool("biome", "check", "--colors=force", ".") },
@@ -25,7 +25,7 @@ export const CHECKS: readonly Check[] = [
     run: () => tool("buf", "breaking", "proto", "--against", "proto/released.binpb"),
   },
   { name: "handlers", title: "handler files named in the protos", run: checkHandlers },
-  { name: "audit", title: "production dependencies without known holes", run: auditProblems },
+  { name: "audit", title: "production dependencies without known vulnerabilities", run: auditProblems },
   { name: "layout", title: "layout and imports", run: async () => layoutProblems(await readSources("*.ts")) },
   { name: "cycles", title: "import cycles", run: checkCycles },
   { name: "dependencies", title: "dependencies explained", run: checkDependencies },
@@ -41,7 +41,7 @@ async function tool(command: string, ...args: string[]): Promise<Problems> {
   return isOk ? [] : [(stdout + stderr).trim()];
 }
 
-/** The whole repository, and the packages that are compiled for another place than Node, such as a browser. */
+/** Checks the types of the whole repository, and of packages with their own tsconfig.json, such as those for the browser. */
 async function checkTypes(): Promise<Problems> {
   const others = await readSources("*/tsconfig.json");
   const problems = ["tsconfig.json", ...others.map(({ path }) => path)].map((path) =>
@@ -56,7 +56,7 @@ async function checkHandlers(): Promise<Problems> {
 }
 
 async function checkCycles(): Promise<Problems> {
-  return importCycles(await readSources("*.ts")).map((cycle) => `these import each other: ${cycle.join(", ")}`);
+  return importCycles(await readSources("*.ts")).map((cycle) => `import cycle: ${cycle.join(", ")}`);
 }
 
 async function checkDependencies(): Promise<Problems> {

@@ -308,7 +308,7 @@ describe("a reply that did not", () => {
     expect(told.phases).toEqual([{ name: "unrecorded", ms: told.wall_ms }]);
     expect(told.wall_ms).toBeGreaterThan(open.wall_ms);
     const { stdout } = await runCli(["explain", String(messageId), "--workspace", tenant.workspaceId], env);
-    expect(stdout).toContain("its edge was gone before it could tell its phases");
+    expect(stdout).toContain("the edge stopped before it reported the phases");
   });
 });
 

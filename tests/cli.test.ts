@@ -184,6 +184,56 @@ describe("parley knowledge", () => {
     expect([code, stderr]).toEqual([1, `parley: there is no file ${join(dir, "missing.md")}\n`]);
     expect(await json("knowledge", "list", ...ofBot())).toEqual(before);
   });
+
+  it("names every file that cannot be read, and sends none", async () => {
+    await writeFile(join(dir, "latin.txt"), Uint8Array.of(0xe9));
+    const { code, stderr } = await runCli(["knowledge", "add", "latin.txt", "missing.md", ...ofBot()], env, dir);
+    expect([code, stderr]).toEqual([
+      1,
+      `parley: latin.txt is not UTF-8 text: convert it first\nparley: there is no file ${join(dir, "missing.md")}\n`,
+    ]);
+  });
+
+  it("adds the documents after one that the service refuses, names each that failed, and exits 1", async () => {
+    await writeFile(join(dir, "first.md"), "First.\n");
+    await writeFile(join(dir, "empty.md"), "\n");
+    await writeFile(join(dir, "script.html"), "<script>x</script>");
+    await writeFile(join(dir, "last.md"), "Last.\n");
+    const args = ["knowledge", "add", "first.md", "empty.md", "script.html", "last.md", ...ofBot()];
+    const { code, stdout, stderr } = await runCli(args, env, dir);
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      [
+        "[1/4] first.md …",
+        "[2/4] empty.md …",
+        "parley: empty.md: content holds no text",
+        "[3/4] script.html …",
+        "parley: script.html: content holds no text",
+        "[4/4] last.md …",
+        "",
+      ].join("\n"),
+    );
+    expect(stdout).toMatch(/^NAME .*\nfirst\.md .*\nlast\.md .*\nAdded 2 of 4 documents\. Failed: 2\.\n$/);
+
+    const scripted = await runCli([...args, "--json"], env, dir);
+    expect(scripted.code).toBe(1);
+    expect(scripted.stderr).toBe(
+      "parley: empty.md: content holds no text\nparley: script.html: content holds no text\n",
+    );
+    expect(JSON.parse(scripted.stdout)).toEqual([
+      expect.objectContaining({ name: "first.md", format: "md", chunks: 1 }),
+      { name: "empty.md", error: "content holds no text" },
+      { name: "script.html", error: "content holds no text" },
+      expect.objectContaining({ name: "last.md", format: "md", chunks: 1 }),
+    ]);
+  });
+
+  it("stops at a failure that is no document's", async () => {
+    const args = ["knowledge", "add", "first.md", "last.md", ...ofTenant(), "--bot", "nobody", "--json"];
+    const { code, stdout, stderr } = await runCli(args, env, dir);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(/^parley: [^\n]*parley bot list[^\n]*\n$/);
+  });
 });
 
 describe("parley usage, audit and conversation", () => {

@@ -1,7 +1,6 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import type { RunningProcess } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -12,9 +11,7 @@ const readme = await readFile(join(root, "README.md"), "utf8");
 
 let place: Place;
 let parley: RunningProcess;
-let commands: string;
 beforeAll(async () => {
-  commands = await makeCommands();
   place = await makePlace();
   // As docs/knowledge.md says, so that a page of the sample shop can be fetched.
   parley = await startReady(place, { EGRESS_ALLOW: "127.0.0.1/32" });
@@ -22,7 +19,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await parley.stop("SIGINT", 60_000);
   await place.remove();
-  await rm(commands, { recursive: true });
 }, 90_000);
 
 /** The shell blocks of a page of docs/, one after the other. */
@@ -37,35 +33,14 @@ function blocksUnder(heading: string): string[] {
   return [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
 }
 
-/**
- * A directory with an npx that has found pnpm already: looking for it takes longer than most commands. The README's own commands are run
- * with the real one.
- */
-async function makeCommands(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), "parley-commands-"));
-  const find = ["--yes", "--package", "pnpm@12", "-c", "command -v pnpm"];
-  const { stdout } = await promisify(execFile)("npx", find, { cwd: root, timeout: 90_000 });
-  const lines = [
-    "#!/bin/sh",
-    '[ "$1 $2" = "--yes pnpm@12" ] || { echo "not as in the README: npx $*" >&2; exit 1; }',
-    "shift 2",
-    `exec "${stdout.trim()}" "$@"`,
-  ];
-  await writeFile(join(directory, "npx"), `${lines.join("\n")}\n`, { mode: 0o755 });
-  return directory;
-}
-
-/** Runs blocks of a page of docs/ as they stand, with an npx that need not look for pnpm. */
-const runPage = (script: string) => run(script, { PATH: `${commands}${delimiter}${process.env.PATH}` });
-
-/** Runs a block of the README as it stands, but for this test's ports. */
-async function run(script: string, env: Record<string, string> = {}): Promise<string> {
+/** Runs blocks of the README or of docs/ as they are, but for this test's ports. */
+async function run(script: string): Promise<string> {
   const here = script
     .replaceAll("localhost:8080", `localhost:${place.port}`)
     .replaceAll("localhost:8089", `localhost:${place.port + 9}`);
   const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", here], {
     cwd: root,
-    env: { ...process.env, ...place.env, ...env },
+    env: { ...process.env, ...place.env },
     timeout: 90_000,
   });
   return stdout;
@@ -104,7 +79,7 @@ describe("the README's commands, run one after the other as they stand", () => {
 });
 
 it("docs/knowledge.md's commands add files and a page, list them and remove one", async () => {
-  const output = await runPage((await blocksOf("knowledge.md")).join(""));
+  const output = await run((await blocksOf("knowledge.md")).join(""));
   for (const shown of [
     "README.md",
     "docs/api.md",
@@ -116,21 +91,21 @@ it("docs/knowledge.md's commands add files and a page, list them and remove one"
 }, 180_000);
 
 it("docs/tools.md's commands give a bot tools, list them and take them away", async () => {
-  const output = await runPage((await blocksOf("tools.md")).join(""));
+  const output = await run((await blocksOf("tools.md")).join(""));
   for (const shown of ["shop_page", `localhost:${place.port + 9}/{page}`, "Removed shop_page.", "MCP", "Removed docs."])
     expect(output).toContain(shown);
 }, 180_000);
 
 it("docs/moderation.md's commands add patterns for messages and replies, and list them", async () => {
-  const output = await runPage((await blocksOf("moderation.md")).join(""));
+  const output = await run((await blocksOf("moderation.md")).join(""));
   for (const shown of ["payment", "message", "confidential", "reply", "project (alpha|omega)"])
     expect(output).toContain(shown);
 }, 180_000);
 
 it("docs/providers.md's commands list the providers, ask them, and list what was called", async () => {
   const [key = "", chat = ""] = blocksUnder("The four endpoints");
-  await runPage(key + chat);
-  const output = await runPage((await blocksOf("providers.md")).join(""));
+  await run(key + chat);
+  const output = await run((await blocksOf("providers.md")).join(""));
   for (const shown of ["builtin:extractive", "ok", "OUTCOME", "complete"]) expect(output).toContain(shown);
 }, 180_000);
 

@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import {
   collectSse,
+  describeWith,
   type FakeProvider,
+  freePort,
   type McpTestServer,
   type ReceivedRequest,
   startMcpServer,
@@ -11,6 +13,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chat, postChat } from "./system/chat.ts";
 import { figure } from "./system/full.ts";
+import { type Nginx, runNginx } from "./system/nginx.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
 const SECRET = "sk-secret-of-the-tool";
@@ -18,10 +21,12 @@ const SECRET = "sk-secret-of-the-tool";
 let system: System;
 let provider: FakeProvider;
 let http: ToolServer;
+let nginxPort: number;
 let mcp: McpTestServer;
 let tenant: Tenant;
 beforeAll(async () => {
   http = await startToolServer();
+  nginxPort = await freePort();
   mcp = await startMcpServer([
     {
       name: "stock",
@@ -34,7 +39,9 @@ beforeAll(async () => {
       default_model: "openai:default",
       providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY" } },
       tools: { timeout_ms: 30_000 },
-      tool_secrets: { orders: { env: "TOOL_KEY", hosts: [http.url], workspaces: ["*"] } },
+      tool_secrets: {
+        orders: { env: "TOOL_KEY", hosts: [http.url, `http://127.0.0.1:${nginxPort}`], workspaces: ["*"] },
+      },
     }),
     env: { "llm-proxy": { TOOL_KEY: SECRET, EGRESS_ALLOW: "127.0.0.1/32" } },
   });
@@ -80,8 +87,8 @@ function callBoth(): void {
   });
 }
 
-async function transcript(session: string) {
-  const token = await system.sso.token({ workspaceId: tenant.workspaceId });
+async function transcript(session: string, { workspaceId } = tenant) {
+  const token = await system.sso.token({ workspaceId });
   const response = await fetch(`${system.url()}/api/conversations/${session}/export.json`, {
     headers: { authorization: `Bearer ${token}` },
   });
@@ -94,7 +101,7 @@ test("a real HTTP tool and a real MCP server are called, answer the visitor and 
   const session_id = randomUUID();
   const reply = await chat(system.url(), tenant, { session_id });
   expect(reply.text).toBe('{"state":"sent"}; 7 of tea left');
-  expect(reply.events.map(({ event }) => event)).toEqual(["meta", "token", "done"]);
+  expect([...new Set(reply.events.map(({ event }) => event))]).toEqual(["meta", "token", "done"]);
   // What the contract says of done, and no more; both questions are in its count.
   expect(reply.done).toEqual({
     finish_reason: "stop",
@@ -174,6 +181,79 @@ describe("a reply in which a pattern matches", () => {
     expect(messages[1]).toMatchObject({ status: "blocked", content: "I cannot say." });
     await expect.poll(used, { timeout: 10_000 }).toMatchObject({ used: before, held: 0 });
   });
+});
+
+describeWith("nginx", "a tool behind an nginx that routes /admin to another server", () => {
+  const CASES = [
+    { tool: "once", prefix: "", decodes: "once" },
+    { tool: "twice", prefix: "/twice", decodes: "twice" },
+  ];
+  let admin: ToolServer;
+  let nginx: Pick<Nginx, "stop">;
+  let shop: Tenant;
+  beforeAll(async () => {
+    admin = await startToolServer();
+    const secondPort = await freePort();
+    const routes = `
+      location = /healthz/live { return 200; }
+      location /orders/ { proxy_pass ${http.url}; }
+      location /admin { proxy_pass ${admin.url}; }`;
+    // $uri is the decoded path, so the second server decodes it again.
+    nginx = await runNginx(
+      nginxPort,
+      () => `
+        server {
+          listen 127.0.0.1:${nginxPort};
+          location /twice/ { rewrite ^/twice(/.*)$ $1 break; proxy_pass http://127.0.0.1:${secondPort}$uri; }
+          ${routes}
+        }
+        server { listen 127.0.0.1:${secondPort}; ${routes} }`,
+    );
+    shop = await createTenant(system.admin);
+    const { workspaceId, botSlug } = shop;
+    const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
+    for (const { tool, prefix } of CASES) {
+      const url = `http://127.0.0.1:${nginxPort}${prefix}/orders/{id}`;
+      const kind = { case: "http" as const, value: { description: "Finds an order.", method: "GET", url, parameters } };
+      await system.admin.tools.putTool({ workspaceId, botSlug, tool: { name: tool, secret: "orders", kind } });
+    }
+  });
+  afterAll(() => Promise.all([nginx.stop(), admin.close()]));
+
+  async function call(name: string, id: string) {
+    provider.reset();
+    provider.script((request) => {
+      const { role, content = "" } = lastOf(request) ?? {};
+      return role === "tool" ? { tokens: [content] } : { toolCalls: [{ name, arguments: JSON.stringify({ id }) }] };
+    });
+    http.requests.length = 0;
+    admin.requests.length = 0;
+    http.answer(() => ({ body: "{}" }));
+    const session_id = randomUUID();
+    const { text } = await chat(system.url(), shop, { session_id });
+    return { text, message: (await transcript(session_id, shop)).messages[1] };
+  }
+
+  test.each([
+    ["once", "../admin"],
+    ["twice", "..%2Fadmin"],
+    ["twice", "%2e%2e%2fadmin"],
+  ])("is not called when nginx decodes %s and the argument is %s", async (tool, id) => {
+    const { text, message } = await call(tool, id);
+    expect(admin.requests.map(({ headers }) => headers.authorization)).toEqual([]);
+    expect(http.requests).toEqual([]);
+    expect(message).toMatchObject({ status: "done", tools_called: [{ name: tool, status: "invalid_arguments" }] });
+    expect(text).toContain("must not contain a slash");
+  });
+
+  test.each(CASES)(
+    "is called with its secret when nginx decodes $decodes and the argument has no slash",
+    async ({ tool }) => {
+      await call(tool, "A7.b");
+      expect(http.requests).toMatchObject([{ headers: { authorization: `Bearer ${SECRET}` } }]);
+      expect(admin.requests).toEqual([]);
+    },
+  );
 });
 
 test("while a tool takes its time the stream keeps its heartbeat", async () => {

@@ -8,6 +8,7 @@ import { observabilityProblems } from "./observability/outputs.ts";
 import type { Problems } from "./problems.ts";
 import { readSources } from "./repository.ts";
 import { runTool } from "./run-tool.ts";
+import { testProjectProblems } from "./test-projects.ts";
 
 export type Check = { name: string; title: string; run: () => Promise<Problems> };
 
@@ -26,6 +27,7 @@ export const CHECKS: readonly Check[] = [
   { name: "audit", title: "production dependencies without known holes", run: auditProblems },
   { name: "layout", title: "layout and imports", run: async () => layoutProblems(await readSources("*.ts")) },
   { name: "cycles", title: "import cycles", run: checkCycles },
+  { name: "tests", title: "each test file in one project and type-checked", run: testProjectProblems },
   { name: "dependencies", title: "dependencies explained", run: checkDependencies },
   {
     name: "lockfile",

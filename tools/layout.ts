@@ -6,7 +6,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "packages/rpc": [],
   "packages/rpc-multiplex": ["rpc"],
   "packages/service-kit": ["rpc", "rpc-multiplex"],
-  "packages/bot-rules": [],
+  "packages/bot-rules": ["service-kit"],
   "packages/widget": [],
   "packages/cli": ["rpc", "service-kit"],
   "services/edge": ["rpc", "service-kit", "widget"],
@@ -22,11 +22,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Folders outside their own package that some packages may reach: the benchmarks start the system that the tests start, and run the
- * quota service's statements without the service; browser tests use the widget's texts.
+ * Folders outside their own package that some packages may reach: the benchmarks start the system that the tests start, run the
+ * quota service's statements without the service, and send the documents of the conversation service's tests; browser tests use the
+ * widget's texts.
  */
 const MAY_REACH: Readonly<Record<string, readonly string[]>> = {
-  bench: ["tests/system/", "services/quota/src/usage/"],
+  bench: ["tests/system/", "services/quota/src/usage/", "services/conversation/src/testing/"],
   tests: ["packages/widget/src/"],
 };
 
@@ -43,9 +44,9 @@ const MUST_NOT_IMPORT: Readonly<Record<string, readonly string[]>> = {
   plain: ["route", "plugin", "rpc", "admin", "worker", "service", "client", "store"],
 };
 
-/** Files that wire a service together, and what only tests or a thread of its own load. */
+/** Files that wire a service together, and what only tests, a thread or a child process load. */
 const EXEMPT =
-  /(?:^|\/)(?:main|server|app|config|migrate)\.ts$|(?:^|[./])metrics\.ts$|\.thread\.ts$|\.test\.ts$|\/testing\//;
+  /(?:^|\/)(?:main|server|app|config|migrate)\.ts$|(?:^|[./])metrics\.ts$|\.(?:thread|child)\.ts$|\.test\.ts$|\/testing\//;
 
 /** Packages and Node modules that do I/O; a plain file may import their types alone. */
 const DOES_IO =

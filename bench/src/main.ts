@@ -9,13 +9,27 @@ import { footprint } from "./rows/footprint.ts";
 import { gap } from "./rows/gap.ts";
 import { growth } from "./rows/growth.ts";
 import { held } from "./rows/held.ts";
+import { neighbour } from "./rows/neighbour.ts";
 import { reserve } from "./rows/reserve.ts";
 import { retrieval } from "./rows/retrieval.ts";
 import type { Figure, Row } from "./rows/row.ts";
 import { start } from "./rows/start.ts";
 import { turnCost } from "./rows/turn-cost.ts";
 
-const ROWS: Row[] = [turnCost, firstToken, gap, held, footprint, config, reserve, exportRow, growth, start, retrieval];
+const ROWS: Row[] = [
+  turnCost,
+  firstToken,
+  gap,
+  held,
+  footprint,
+  config,
+  reserve,
+  exportRow,
+  growth,
+  start,
+  retrieval,
+  neighbour,
+];
 
 const RESULTS = fileURLToPath(new URL("../results/", import.meta.url));
 

@@ -13,7 +13,7 @@ export type SummaryFacts = {
   sessionId: string;
 };
 
-const PARLEY = "npx --yes pnpm@12 --silent parley";
+const PARLEY = "./parley";
 
 /** Everything to go on with, once all is ready. */
 export function summarize(facts: SummaryFacts): string {

@@ -21,84 +21,84 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-const asset = (path: string): Asset => {
-  const found = assets.get(path);
-  if (!found) {
-    throw new Error(`nothing is served at ${path}`);
+const assetAt = (path: string): Asset => {
+  const asset = assets.get(path);
+  if (!asset) {
+    throw new Error(`no asset at ${path}`);
   }
-  return found;
+  return asset;
 };
 
-describe("the build", () => {
-  it("weighs at most 4 KB before it is opened and 15 KB in all", () => {
+describe("buildWidget", () => {
+  it("builds a launcher of at most 4 KB and a widget of at most 15 KB", () => {
     const { launcher, total } = measure(manifest);
     expect(launcher).toBeLessThanOrEqual(LIMITS.launcher);
     expect(total).toBeLessThanOrEqual(LIMITS.total);
   });
 
-  it("makes the same names and bytes of the same source", async () => {
+  it("builds the same files from the same source", async () => {
     const again = await mkdtemp(join(tmpdir(), "parley-widget-"));
     expect(await buildWidget(again)).toEqual(manifest);
     await rm(again, { recursive: true });
   });
 
-  it("puts the panel's name and hash into the launcher and into the manifest", () => {
+  it("writes the panel's name and hash into the launcher and the manifest", () => {
     const [file, integrity] = manifest.panel;
-    const launcher = asset("/widget.js").bodies.identity.toString();
+    const launcher = assetAt("/widget.js").bodies.identity.toString();
     expect(launcher).toContain(file);
     expect(launcher).toContain(integrity);
     expect(manifest.files[file]?.integrity).toBe(integrity);
   });
 
-  it("has nothing in it that a strict policy refuses", () => {
+  it("builds no code that a strict Content-Security-Policy blocks", () => {
     for (const file of ["/widget.js", `/widget/${manifest.panel[0]}`]) {
-      const code = asset(file).bodies.identity.toString();
+      const code = assetAt(file).bodies.identity.toString();
       expect(code).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|<style/);
     }
   });
 });
 
-describe("the assets", () => {
-  it("are the same bytes in every encoding", () => {
+describe("loadAssets", () => {
+  it("returns the same bytes in every encoding", () => {
     for (const { bodies } of assets.values()) {
       expect(brotliDecompressSync(bodies.br)).toEqual(bodies.identity);
       expect(gunzipSync(bodies.gzip)).toEqual(bodies.identity);
     }
   });
 
-  it("keep the launcher for minutes, hashed files for ever, and the rest not at all", () => {
-    const caching = (path: string) => asset(path).headers["cache-control"];
-    expect(caching("/widget.js")).toBe("public, max-age=300, stale-while-revalidate=86400");
-    expect(caching(`/widget/${manifest.panel[0]}`)).toContain("immutable");
-    expect(caching("/widget/manifest.json")).toBe("no-cache");
-    expect(caching("/playground")).toBe("no-cache");
+  it("caches the launcher for 5 minutes, hashed files for a year, and revalidates the rest", () => {
+    const cacheControl = (path: string) => assetAt(path).headers["cache-control"];
+    expect(cacheControl("/widget.js")).toBe("public, max-age=300, stale-while-revalidate=86400");
+    expect(cacheControl(`/widget/${manifest.panel[0]}`)).toContain("immutable");
+    expect(cacheControl("/widget/manifest.json")).toBe("no-cache");
+    expect(cacheControl("/playground")).toBe("no-cache");
     for (const [path, { headers }] of assets) {
       expect(headers.etag, path).toMatch(/^"[\w-]{22}"$/);
     }
   });
 
-  it("may be loaded from every origin, but for the operators' page", () => {
+  it("allows every origin to load the assets, except the playground page", () => {
     for (const [path, { headers }] of assets) {
       expect(headers["access-control-allow-origin"], path).toBe(path === "/playground" ? undefined : "*");
     }
-    expect(asset("/playground").headers["content-security-policy"]).toContain("require-trusted-types-for 'script'");
+    expect(assetAt("/playground").headers["content-security-policy"]).toContain("require-trusted-types-for 'script'");
   });
 
-  it("name their types", () => {
-    expect(asset("/widget.js").headers["content-type"]).toBe("text/javascript; charset=utf-8");
-    expect(asset("/playground").headers["content-type"]).toBe("text/html; charset=utf-8");
-    expect(asset("/widget/manifest.json").headers["content-type"]).toBe("application/json; charset=utf-8");
+  it("returns the content types", () => {
+    expect(assetAt("/widget.js").headers["content-type"]).toBe("text/javascript; charset=utf-8");
+    expect(assetAt("/playground").headers["content-type"]).toBe("text/html; charset=utf-8");
+    expect(assetAt("/widget/manifest.json").headers["content-type"]).toBe("application/json; charset=utf-8");
   });
 
-  it("are refused when the directory holds no build", async () => {
-    await expect(loadAssets(join(directory, "nowhere"))).rejects.toThrow("ENOENT");
+  it("rejects when the directory contains no build", async () => {
+    await expect(loadAssets(join(directory, "missing"))).rejects.toThrow("ENOENT");
   });
 
-  it("of the playground name files that are there, with their hashes", async () => {
+  it("references existing files with their hashes in the playground page", async () => {
     const page = await readFile(join(directory, "playground.html"), "utf8");
-    const named = [...page.matchAll(/(?:src|href)="\/widget\/([^"]+)" integrity="([^"]+)"/g)];
-    expect(named).toHaveLength(2);
-    for (const [, file = "", integrity] of named) {
+    const references = [...page.matchAll(/(?:src|href)="\/widget\/([^"]+)" integrity="([^"]+)"/g)];
+    expect(references).toHaveLength(2);
+    for (const [, file = "", integrity] of references) {
       expect(manifest.files[file]?.integrity).toBe(integrity);
     }
   });
@@ -114,7 +114,7 @@ describe("pickEncoding", () => {
     ["gzip;q=0.0", "identity"],
     ["", "identity"],
     [undefined, "identity"],
-  ] as const)("answers %s with %s", (header, encoding) => {
+  ] as const)("returns for %s the encoding %s", (header, encoding) => {
     expect(pickEncoding(header)).toBe(encoding);
   });
 });

@@ -9,7 +9,7 @@ import type { HashedFile } from "./src/shared/hashed-file.ts";
 
 const SOURCE = join(import.meta.dirname, "src");
 
-// Every API the widget uses is in these (AbortSignal.any is the youngest); older ones show no launcher.
+// The oldest versions with every API that the widget uses; AbortSignal.any is the newest. Older ones show no launcher.
 const BROWSERS = ["chrome119", "firefox124", "safari17.4"];
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -19,7 +19,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
 };
 
-/** Hands style sheets to the bundle as minified text: they become constructed sheets, never a style element. */
+/** Imports style sheets as minified text, for constructed style sheets. A strict policy would block a style element. */
 const cssAsText: Plugin = {
   name: "css-as-text",
   setup(bundler) {
@@ -47,7 +47,7 @@ async function bundle(entry: string, format: "iife" | "esm", define: Record<stri
   return Buffer.from((outputFiles[0] as { contents: Uint8Array }).contents);
 }
 
-/** Collects what is built, each file with its precompressed variants. */
+/** Writes the built files with their compressed variants and collects their manifest entries. */
 class Output {
   readonly files: Record<string, ManifestFile> = {};
   readonly #directory: string;
@@ -56,7 +56,7 @@ class Output {
     this.#directory = directory;
   }
 
-  /** Writes a file under its own name. */
+  /** Writes a file under a fixed name. */
   async write(file: string, bytes: Buffer): Promise<void> {
     const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
     const [br, gz] = await Promise.all([
@@ -73,7 +73,7 @@ class Output {
     await Promise.all([writeFile(path, bytes), writeFile(`${path}.br`, br), writeFile(`${path}.gz`, gz)]);
   }
 
-  /** Writes a file whose name holds its hash, so that it can be kept for ever. */
+  /** Writes a file with its hash in the name, so that it can be cached without revalidation. */
   async writeHashed(name: string, bytes: Buffer): Promise<HashedFile> {
     const extension = extname(name);
     const file = `${name.slice(0, -extension.length)}.${hashOf(bytes)}${extension}`;
@@ -90,7 +90,7 @@ function integrityOf(bytes: Buffer): string {
   return `sha384-${createHash("sha384").update(bytes).digest("base64")}`;
 }
 
-/** Builds the widget and the playground into a directory, which is emptied first. Takes a fraction of a second. */
+/** Builds the widget and the playground into a directory, after emptying it. */
 export async function buildWidget(directory: string): Promise<Manifest> {
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
@@ -104,20 +104,20 @@ export async function buildWidget(directory: string): Promise<Manifest> {
 
   const manifest: Manifest = { panel, files: { ...output.files } };
   await output.write("manifest.json", Buffer.from(JSON.stringify(manifest)));
-  // Else the bundler's process stays as long as ours.
+  // Ends esbuild's child process.
   await stop();
   return manifest;
 }
 
-/** One hash for all the languages: theirs are words, not code, and a hash each would weigh more than they save. */
-async function buildLanguages(output: Output): Promise<[hash: string, offered: string[]]> {
+/** Writes the language files with one hash of them all. A hash for each language would make the panel larger. */
+async function buildLanguages(output: Output): Promise<[hash: string, languages: string[]]> {
   const names = (await readdir(join(SOURCE, "lang"))).toSorted();
   const texts = await Promise.all(names.map((name) => readFile(join(SOURCE, "lang", name), "utf8")));
   const files = texts.map((text) => Buffer.from(JSON.stringify(JSON.parse(text))));
   const hash = hashOf(Buffer.concat(files));
-  const offered = names.map((name) => name.replace(".json", ""));
-  await Promise.all(files.map((bytes, at) => output.write(`${offered[at]}.${hash}.json`, bytes)));
-  return [hash, offered];
+  const languages = names.map((name) => name.replace(".json", ""));
+  await Promise.all(files.map((bytes, at) => output.write(`${languages[at]}.${hash}.json`, bytes)));
+  return [hash, languages];
 }
 
 async function buildPlayground(output: Output): Promise<void> {
@@ -126,16 +126,16 @@ async function buildPlayground(output: Output): Promise<void> {
     minify: true,
     target: BROWSERS,
   });
-  const [style, styleIntegrity] = await output.writeHashed("playground.css", Buffer.from(css.code));
+  const [styleFile, styleIntegrity] = await output.writeHashed("playground.css", Buffer.from(css.code));
   const script = await bundle("playground/main.ts", "esm", {});
-  const [file, scriptIntegrity] = await output.writeHashed("playground.js", script);
+  const [scriptFile, scriptIntegrity] = await output.writeHashed("playground.js", script);
   const page = await readFile(join(SOURCE, "playground/playground.html"), "utf8");
-  const filled = page
-    .replace("{{style}}", `/widget/${style}`)
+  const html = page
+    .replace("{{style}}", `/widget/${styleFile}`)
     .replace("{{style integrity}}", styleIntegrity)
-    .replace("{{script}}", `/widget/${file}`)
+    .replace("{{script}}", `/widget/${scriptFile}`)
     .replace("{{script integrity}}", scriptIntegrity);
-  await output.write("playground.html", Buffer.from(filled));
+  await output.write("playground.html", Buffer.from(html));
 }
 
 if (import.meta.main) {

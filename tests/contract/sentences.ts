@@ -250,7 +250,7 @@ const decisions: Section[] = [
     title: "Order of the checks",
     sentences: {
       1: "JSON, required fields, length, UUID, rate limit, key, origin, stream: the first that fails is the one reported.",
-      2: "A request that fails validation costs no allowance.",
+      2: "A request that fails validation costs none of the chat allowance.",
     },
   },
   {
@@ -271,9 +271,11 @@ const decisions: Section[] = [
     id: "D5",
     title: "Sizes",
     sentences: {
-      1: "A body over 1 MiB: 413 `payload_too_large`.",
+      1: "A body over 300 KiB, for rating and doctor over 8 KiB: 413 `payload_too_large`.",
       2: "`visitor_metadata` over 16 KiB or 32 levels: 400 `invalid_message`.",
       3: "`visitor_id` over 1,024 characters: 400 `invalid_message`.",
+      4: "A message of 70,000 characters, emoji in UTF-8 included: 400 `message_too_long`.",
+      5: "A body of more than 33 levels, or with more than 17 KiB outside the contents of its strings: 400 `invalid_message`.",
     },
   },
   {
@@ -416,6 +418,8 @@ const decisions: Section[] = [
       2: "Never more than 60 in 60 seconds across all replicas while Redis answers.",
       3: "Without Redis each replica limits alone.",
       4: "Rating has a bucket of its own, 60 a minute.",
+      5: "Beyond 300 malformed requests a minute from one address: 429 for each of its requests, before the body is read.",
+      6: "All replicas count malformed requests together while Redis answers; each refuses an address from the first one that it gets above the limit.",
     },
   },
   {

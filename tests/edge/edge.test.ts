@@ -7,6 +7,7 @@ import { behindNginxSuite } from "./suites/behind-nginx.ts";
 import { brokenWiresSuite } from "./suites/broken-wires.ts";
 import { capsSuite } from "./suites/caps.ts";
 import { drainSuite } from "./suites/drain.ts";
+import { floodsSuite } from "./suites/floods.ts";
 import { beginFrozenPeer, frozenPeersSuite } from "./suites/frozen-peers.ts";
 import { inputSuite } from "./suites/input.ts";
 import { leavingSuite } from "./suites/leaving.ts";
@@ -70,6 +71,7 @@ describe("the edge", () => {
   describe("visitors who leave", () => leavingSuite(shared));
   describeWith("redis-server", "rate limits on one Redis", () => limitsSuite(shared));
   describe("any input", () => inputSuite(shared));
+  describe("floods", () => floodsSuite(shared));
 
   test("after all of it nothing is held, and the books balance", async () => {
     await expect

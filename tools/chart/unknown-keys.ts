@@ -6,7 +6,7 @@ import { type Manifest, nameOf } from "./manifest.ts";
 import { KNOWN_KINDS } from "./models.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const CACHE = join(ROOT, "deploy/node_modules");
+const CACHE = join(ROOT, "tools/node_modules");
 
 /**
  * Keys that Kubernetes does not know, and would drop without a word. Each document becomes a constant of its kind's type, and the

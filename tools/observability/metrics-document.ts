@@ -9,6 +9,7 @@ import {
   rpcClientFailures,
   rpcServerHistogram,
 } from "@parley/service-kit";
+import { matchDurations } from "../../packages/bot-rules/src/moderation/metrics.ts";
 import { booksWatch } from "../../services/conversation/src/audit/audit.worker.ts";
 import {
   closedTurns,
@@ -37,6 +38,7 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     embeddingGauge(registry, unasked, log);
     meaningSearches(registry);
     booksWatch(database, unasked, registry, log);
+    matchDurations(registry);
     rpcServerHistogram(registry);
     rpcClientFailures(registry);
     poolMetrics(registry);
@@ -50,6 +52,7 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
   },
   "llm-proxy": (registry) => {
     llmMetrics(registry, () => []);
+    matchDurations(registry);
     rpcServerHistogram(registry);
     poolMetrics(registry);
   },

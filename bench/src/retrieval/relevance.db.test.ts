@@ -1,6 +1,7 @@
 import { startTestPostgres, type TestPostgres } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type System, startSystem } from "../../../tests/system/system.ts";
+import { teachBot } from "./ask.ts";
 import { GOALS, measureRelevance } from "./measure.ts";
 import { plainText, readRelevanceSet } from "./set.ts";
 
@@ -37,3 +38,49 @@ test("the right passage is among the first five, the built-in model quotes it, a
   expect(all.answered, figures).toBeGreaterThanOrEqual(GOALS.answered);
   expect(all.refused, figures).toBeGreaterThanOrEqual(GOALS.refused);
 }, 120_000);
+
+const FERRY = `# Island ferry
+## Pets
+Dogs travel free on a lead. Cats must stay in a carrier.
+## Bicycles
+Bicycles travel free of charge. Cargo bikes need a booking.
+## Tickets
+A single ticket is 12 euros, a return ticket 20 euros.
+## Timetable
+The first boat leaves at 6:30, the last at 22:00.
+`;
+
+test.each([
+  ["a document of four sections", FERRY],
+  ["a single sentence", "Bicycles travel free of charge."],
+])(
+  "a bot that knows %s answers what something costs that it names, and refuses what it does not name",
+  async (_, text) => {
+    const asker = await teachBot(system, [{ name: "ferry.md", text }]);
+    const answers = async (...questions: string[]) => {
+      const asked: Record<string, string> = {};
+      for (const question of questions) asked[question] = (await asker.ask(question)).answer;
+      return asked;
+    };
+    const named = await answers(
+      "do bicycles cost extra?",
+      "do bicyles cost extra?",
+      "is there a charge for bicycles?",
+      "Do I have to pay extra for a bicycle?",
+      "what is the price for bicycles",
+    );
+    const unnamed = await answers(
+      "does the minibar cost extra?",
+      "is there an additional fee for parking?",
+      "what does the hotel cost?",
+      "do you sell bicycle pumps?",
+      "is wifi free?",
+      "is smoking allowed?",
+    );
+    asker.close();
+    for (const [question, answer] of Object.entries(named))
+      expect(answer, question).toContain("Bicycles travel free of charge.");
+    for (const [question, answer] of Object.entries(unnamed))
+      expect(answer, question).toMatch(/^Sorry, I don't know\./);
+  },
+);

@@ -40,3 +40,18 @@ export function residentBytes(pid: number): number {
   const match = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Number(match?.[1] ?? 0) * 1024;
 }
+
+/** Resident bytes of a process and its children. Memory that they share counts for each. */
+export function familyResidentBytes(pid: number): number {
+  const children = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && parentOf(Number(name)) === pid);
+  return [pid, ...children.map(Number)].reduce((sum, member) => sum + residentOrZero(member), 0);
+}
+
+/** 0 for a process that has ended. */
+function residentOrZero(pid: number): number {
+  try {
+    return residentBytes(pid);
+  } catch {
+    return 0;
+  }
+}

@@ -51,6 +51,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
     progress: (line) => {
       if (!program.opts().json) stderr.write(`${line}\n`);
     },
+    warn: (message) => stderr.write(`parley: ${printable(message)}\n`),
     asJson: () => program.opts().json === true,
     stdout,
     stdin: streams.stdin,
@@ -75,7 +76,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
     return exitCode;
   } catch (error) {
     if (error instanceof CliError) {
-      stderr.write(`parley: ${printable(error.message)}\n`);
+      context.warn(error.message);
       return error.exitCode;
     }
     if (!(error instanceof CommanderError)) throw error;

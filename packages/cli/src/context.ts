@@ -14,6 +14,8 @@ export type Context = {
   report: (result: Promise<Result>) => Promise<void>;
   /** Tells people on stderr how far a long command is; says nothing to scripts. */
   progress: (line: string) => void;
+  /** Reports on stderr, to people and scripts, an error after which the command goes on. */
+  warn: (message: string) => void;
   /** Whether one JSON document was asked for. */
   asJson: () => boolean;
   stdout: NodeJS.WritableStream;

@@ -1,12 +1,15 @@
 import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { Code, ConnectError, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError, type ConnectRouter, type HandlerContext, type Interceptor } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { CODE_METADATA_KEY, type RpcError } from "@parley/rpc";
 import type { Registry } from "prom-client";
 import { toRpcError } from "./grpc-server.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
+
+/** A document of 16 MiB, the largest that is sent, as base64 in JSON. Also bounds what a compressed body may inflate to. */
+const MAX_BODY_BYTES = 24 * 1024 * 1024;
 
 export type OpsServerOptions = {
   host: string;
@@ -26,7 +29,10 @@ export async function startOpsServer(options: OpsServerOptions, log: Logger, lif
   const server = createServer(
     connectNodeAdapter({
       routes: (router) => options.admin?.(router),
-      interceptors: [requireToken(options.adminToken), mapErrors(log)],
+      // Checked before the body is read, so that no memory is spent on a caller without the token.
+      requestGate: requireToken(options.adminToken),
+      readMaxBytes: MAX_BODY_BYTES,
+      interceptors: [mapErrors(log)],
       // The server is node:http's, so these are HTTP/1.1's own.
       fallback: (request, response) =>
         void answer({ ...options, ready }, request as IncomingMessage, response as ServerResponse, log),
@@ -68,17 +74,16 @@ async function page(options: OpsServerOptions, path: string): Promise<{ status: 
   }
 }
 
-function requireToken(adminToken: string): Interceptor {
+function requireToken(adminToken: string): (context: HandlerContext) => void {
   const expected = Buffer.from(`Bearer ${adminToken}`);
-  return (next) => (request) => {
-    const given = Buffer.from(request.header.get("authorization") ?? "");
+  return ({ requestHeader }) => {
+    const given = Buffer.from(requestHeader.get("authorization") ?? "");
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
       throw new ConnectError(
         "admin token missing or wrong: send Authorization: Bearer <ADMIN_TOKEN>",
         Code.Unauthenticated,
       );
     }
-    return next(request);
   };
 }
 

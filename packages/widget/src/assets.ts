@@ -6,23 +6,23 @@ import type { HashedFile } from "./shared/hashed-file.ts";
 /** One built file. */
 export interface ManifestFile {
   readonly contentType: string;
-  /** `sha384-…` of the bytes, as the integrity attribute takes it. */
+  /** The hash of the bytes for the integrity attribute, `sha384-…`. */
   readonly integrity: string;
   readonly bytes: number;
   readonly gzipBytes: number;
 }
 
-/** What a build holds: the panel that launchers of earlier builds should load, and every file. */
+/** The files of a build, and its panel, which launchers of earlier builds load. */
 export interface Manifest {
   readonly panel: HashedFile;
   readonly files: Readonly<Record<string, ManifestFile>>;
 }
 
-/** An HTTP response that is always the same. */
+/** A static HTTP response. */
 export interface Asset {
-  /** Every header but Content-Encoding and Content-Length, in lower case. */
+  /** All headers but Content-Encoding and Content-Length, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The bytes by content encoding; `identity` is what a client gets that takes neither of the others. */
+  /** The bytes by content encoding. */
   readonly bodies: { readonly br: Buffer; readonly gzip: Buffer; readonly identity: Buffer };
 }
 
@@ -30,13 +30,13 @@ const IMMUTABLE = "public, max-age=31536000, immutable";
 const SHORT = "public, max-age=300, stale-while-revalidate=86400";
 const REVALIDATED = "no-cache";
 
-// The playground holds an access token: nothing but the build's own files may run, load or be reached from it.
+// The playground handles an access token, so the policy allows only this origin's own files and requests.
 const PLAYGROUND_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
   "connect-src 'self'",
-  // The empty icon: without one browsers ask for /favicon.ico.
+  // The page's empty icon, which prevents requests for /favicon.ico.
   "img-src data:",
   "base-uri 'none'",
   "form-action 'none'",
@@ -46,15 +46,15 @@ const PLAYGROUND_POLICY = [
 ].join("; ");
 
 /**
- * Reads a directory that `buildWidget` filled. The keys are the paths to serve: `/widget.js`, `/playground`, and
- * `/widget/<file>` for the rest. Rejects when the directory holds no build.
+ * Reads the output directory of `buildWidget`. The keys are URL paths: `/widget.js`, `/playground`, and
+ * `/widget/<file>` for all other files. Rejects if the directory contains no build.
  */
 export async function loadAssets(directory: string): Promise<ReadonlyMap<string, Asset>> {
   const manifest = JSON.parse(await readFile(join(directory, "manifest.json"), "utf8")) as Manifest;
   const assets = new Map<string, Asset>();
   for (const file of [...Object.keys(manifest.files), "manifest.json"]) {
     const path = join(directory, file);
-    const [identity, br, gzip] = await Promise.all(["", ".br", ".gz"].map((ending) => readFile(path + ending)));
+    const [identity, br, gzip] = await Promise.all(["", ".br", ".gz"].map((suffix) => readFile(path + suffix)));
     if (identity && br && gzip) {
       const contentType = manifest.files[file]?.contentType ?? "application/json; charset=utf-8";
       assets.set(pathOf(file), { headers: headersOf(file, contentType, identity), bodies: { br, gzip, identity } });
@@ -82,17 +82,17 @@ function headersOf(file: string, contentType: string, bytes: Buffer): Asset["hea
       "referrer-policy": "no-referrer",
     };
   }
-  const hashed = /\.[\da-f]{10}\.\w+$/.test(file);
+  const isHashed = /\.[\da-f]{10}\.\w+$/.test(file);
   return {
     ...common,
-    "cache-control": hashed ? IMMUTABLE : file === "widget.js" ? SHORT : REVALIDATED,
-    // Customers' pages load these from their own origins, some under Cross-Origin-Embedder-Policy.
+    "cache-control": isHashed ? IMMUTABLE : file === "widget.js" ? SHORT : REVALIDATED,
+    // Customers' pages have other origins, and some set Cross-Origin-Embedder-Policy.
     "access-control-allow-origin": "*",
     "cross-origin-resource-policy": "cross-origin",
   };
 }
 
-/** The encoding to send for an Accept-Encoding header: `br` before `gzip` before `identity`; `;q=0` refuses. */
+/** Returns the encoding for an Accept-Encoding header: `br`, else `gzip`, else `identity`. `;q=0` excludes one. */
 export function pickEncoding(acceptEncoding: string | undefined): keyof Asset["bodies"] {
   const accepted = (acceptEncoding ?? "")
     .toLowerCase()

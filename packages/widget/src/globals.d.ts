@@ -1,13 +1,13 @@
-// What the bundler fills in, and how it hands over style sheets.
+// Constants that build.ts defines, and the type of imported style sheets.
 
 declare module "*.css" {
   const text: string;
-  // biome-ignore lint/style/noDefaultExport: an imported style sheet is its default export, in every bundler
+  // biome-ignore lint/style/noDefaultExport: bundlers export a style sheet as the default export
   export default text;
 }
 
-/** The panel's file under /widget/ and its integrity hash; in the launcher alone. */
+/** The panel's file. Defined in the launcher only. */
 declare const PANEL: import("./shared/types.ts").HashedFile;
 
-/** The hash in the names of the languages' files, and the languages there are; in the panel alone. */
-declare const LANGUAGES: readonly [hash: string, offered: readonly string[]];
+/** The hash in the names of the language files, and the languages. Defined in the panel only. */
+declare const LANGUAGES: readonly [hash: string, languages: readonly string[]];

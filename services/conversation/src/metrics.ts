@@ -1,7 +1,7 @@
+import { OUTCOME_NAMES } from "@parley/rpc/outcomes";
 import { Counter, type Database, Histogram, type Logger, measuredGauges, type Registry } from "@parley/service-kit";
 import { MEANING_RESULTS } from "./knowledge/semantic-search.service.ts";
 import { measureOutbox } from "./settlement/outbox.store.ts";
-import { OUTCOMES } from "./turns/outcome.ts";
 
 /** Seconds from a turn's end to its settlement; beyond 60 s the promise of the books is broken. */
 const SETTLE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600];
@@ -40,7 +40,7 @@ export function closedTurns(registry: Registry): TurnCounter {
     registers: [registry],
   });
   // A series that begins with its first turn would hide that one from rate().
-  for (const outcome of OUTCOMES) counter.inc({ outcome }, 0);
+  for (const outcome of OUTCOME_NAMES) counter.inc({ outcome }, 0);
   return counter;
 }
 

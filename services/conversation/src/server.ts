@@ -1,5 +1,6 @@
 import { randomInt, randomUUID } from "node:crypto";
 import type { ConnectRouter } from "@connectrpc/connect";
+import { PatternThreads } from "@parley/bot-rules/moderation";
 import {
   AuditAdminService,
   BotAdminService,
@@ -43,7 +44,6 @@ import { makePublicKey } from "./keys/public-key.ts";
 import { handleResolveKey } from "./keys/resolve-key.rpc.ts";
 import { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
 import { knowledgeAdmin } from "./knowledge/knowledge.admin.ts";
-import { documentReader } from "./knowledge/read-document.ts";
 import { Meanings } from "./knowledge/semantic-search.service.ts";
 import { closedTurns, embeddingGauge, meaningSearches } from "./metrics.ts";
 import { eraseExpired } from "./retention/retention.worker.ts";
@@ -87,6 +87,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const now = () => performance.now();
   const meanings = new Meanings({ database, llm, searches: meaningSearches(registry), log, now });
   const botConfigs = cachedBotConfigs(database);
+  const patternThreads = new PatternThreads({ registry, log, lifecycle });
   const counter = closedTurns(registry);
   const settler = new Settler(database, quota, registry, log);
   const sweeper = new Sweeper(
@@ -108,12 +109,9 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const admin = (router: ConnectRouter) => {
     router.service(BotAdminService, botAdmin(database, quota, randomUUID));
     router.service(KeyAdminService, keyAdmin(database, keyPrefix, newKey));
-    router.service(ModerationAdminService, moderationAdmin(database));
+    router.service(ModerationAdminService, moderationAdmin(database, patternThreads));
     router.service(ToolAdminService, toolAdmin(database));
-    router.service(
-      KnowledgeAdminService,
-      knowledgeAdmin({ database, readDocument: documentReader(), egress: config.egress, embeddings }),
-    );
+    router.service(KnowledgeAdminService, knowledgeAdmin({ database, egress: config.egress, embeddings }));
     router.service(SessionAdminService, sessionAdmin({ database, exportDatabase, onClosed }));
     router.service(TurnAdminService, turnAdmin(database));
     router.service(AuditAdminService, auditAdmin(database, quota));
@@ -134,7 +132,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       resolveKey: (request) => handleResolveKey(database, keyPrefix, request),
       resolveBot: (request) => handleResolveBot(database, request),
       renewEdge: (request) => handleRenewEdge(database, config.leaseSeconds, request),
-      openTurn: (request) => handleOpenTurn({ database, botConfigs, meanings }, request),
+      openTurn: (request) => handleOpenTurn({ database, botConfigs, patternThreads, meanings }, request),
       closeTurn: (request) => handleCloseTurn({ database, counter, onClosed }, request),
       rateMessage: (request) => handleRateMessage(database, request),
       exportSession: (request, { signal }) => handleExportSession(exportDatabase, request, signal),

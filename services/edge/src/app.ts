@@ -15,6 +15,7 @@ import { decodable } from "./http/path.ts";
 import { rawBody } from "./http/raw-body.plugin.ts";
 import { securityHeaders } from "./http/security-headers.plugin.ts";
 import { tracing } from "./http/tracing.plugin.ts";
+import { unreadBody } from "./http/unread-body.plugin.ts";
 import { type RatingDeps, ratingRoute } from "./rating/rating.route.ts";
 import { type ExportDeps, exportRoute } from "./sessions/export-session.route.ts";
 import { widgetAssetRoutes } from "./widget/widget-assets.route.ts";
@@ -38,7 +39,6 @@ export type AppOptions = {
   widgetDir: string | undefined;
 };
 
-const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -57,7 +57,6 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     logController: new LogController({ disableRequestLogging: true }),
     // So no line needs a number of its request either.
     childLoggerFactory: (logger) => logger,
-    bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: DEAD_CONNECTION_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -81,7 +80,6 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
   knowAllMethods(app);
   await app.register(tracing);
   await app.register(httpMetrics, { durations: deps.http.durations });
-  await app.register(errors, { onRefusal: deps.onRefusal });
   await app.register(securityHeaders);
   await app.register(headerLimits);
   app.addHook("onRequest", (_, reply, done) => {
@@ -90,7 +88,10 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     done();
   });
   await app.register(rawBody);
+  await app.register(unreadBody);
   await app.register(cors);
+  // Last, so that the other plugins' headers are on the answer to a path that does not exist.
+  await app.register(errors, { onRefusal: deps.onRefusal, countMalformed: deps.malformed.count });
   healthRoutes(app, deps.ready);
   chatRoute(app, deps);
   playgroundRoute(app, deps);

@@ -28,7 +28,8 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
     isRpcMultiplexed: readRpcMultiplex(environment),
     maxStreams: environment.integer("MAX_STREAMS", 5_000, { min: 1 }),
-    maxStreamsPerClient: environment.integer("MAX_STREAMS_PER_CLIENT", 50, { min: 1 }),
+    // The rate limit lets an address open 60 a minute, and a stream may last five minutes: fewer than 300 would refuse what it allows.
+    maxStreamsPerClient: environment.integer("MAX_STREAMS_PER_CLIENT", 300, { min: 1 }),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
     tracing: readTracing(environment),

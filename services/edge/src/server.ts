@@ -12,6 +12,7 @@ import type { Config } from "./config.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { createFallbackLimiter } from "./rate-limits/fallback-limiter.ts";
 import { createLocalLimiter } from "./rate-limits/local-limiter.ts";
+import { createMalformedRequests } from "./rate-limits/malformed-requests.ts";
 import type { RateLimiter } from "./rate-limits/rate-limiter.ts";
 import { createRedisLimiter } from "./rate-limits/redis-limiter.client.ts";
 import { createStreams } from "./streams/open-streams.ts";
@@ -53,11 +54,13 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const stopping = () => lifecycle.isClosing;
   const ready = () => lease.held() && !stopping();
 
+  const limiter = createLimiter(config, metrics.limiter, log, lifecycle);
   const app = await buildApp(
     {
       conversation,
       streams,
-      limiter: createLimiter(config, metrics.limiter, log, lifecycle),
+      limiter,
+      malformed: createMalformedRequests(limiter, monotonicMs),
       resolveKey: createKeyResolver(conversation),
       verifyToken: createTokenVerifier(config.jwt, jwks),
       turn: { conversation, quota, llm, closer, edgeId, newTurnId: uuidv7 },

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { PatternThreads } from "@parley/bot-rules/moderation";
 import { CallLedgerAdminService, LlmService, ProviderAdminService } from "@parley/rpc/llm";
 import {
   checkTimeouts,
@@ -56,7 +57,18 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const tools = new Tools({ egress: config.egress, settings, metrics, log, now }, lifecycle);
   const tokenizer = new Tokenizer(lifecycle);
   const countTokens: CountTokens = (model, texts) => tokenizer.count(model, texts);
-  const responder = new Responder({ catalog, activeCalls, tools, countTokens, metrics, log, now, random: Math.random });
+  const patternThreads = new PatternThreads({ registry, log, lifecycle });
+  const responder = new Responder({
+    catalog,
+    activeCalls,
+    tools,
+    patternThreads,
+    countTokens,
+    metrics,
+    log,
+    now,
+    random: Math.random,
+  });
   const embedder = new Embedder({ catalog, metrics, log, now, random: Math.random });
 
   let serving = false;

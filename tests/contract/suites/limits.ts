@@ -1,4 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { text as readText } from "node:stream/consumers";
 import { describeWith, startRedis, type TestRedis } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
@@ -44,6 +47,81 @@ export function limitsSuite(shared: () => Contract): void {
     expect(countOf(answers, 429)).toBe(40);
     expectLimited(await api.refusedChat(tenant, {}, { address }), "chat", 60, errorOf(429, "rate_limited"));
     expect((await api.chat(tenant)).done?.finish_reason).toBe("stop");
+  });
+
+  describe("malformed requests", () => {
+    type Sent = Parameters<Api["call"]>[0];
+    const headers = () => ({ origin: tenant.origin });
+    const post = (path: string, body: string, more = {}): Sent => ({
+      method: "POST",
+      path,
+      body,
+      headers: headers(),
+      ...more,
+    });
+    const badToken = { headers: { authorization: "Bearer a.b.c" } };
+    /** One of each kind. */
+    const malformed = (): Sent[] => [
+      post("/api/chat/", "{"),
+      post("/api/chat/", JSON.stringify(chatFields(tenant, { message: "x".repeat(4_001) }))),
+      post("/api/chat/rating/", "{}"),
+      post("/api/doctor/", "x".repeat(9_000)),
+      post("/api/chat/playground/", "{}", badToken),
+    ];
+
+    async function wellFormed(): Promise<[Sent, typeof errorOf][]> {
+      const { publicKey: public_key, botSlug: bot_slug } = tenant;
+      const session_id = randomUUID();
+      const owner = { headers: { authorization: `Bearer ${await ownerToken(contract, tenant)}` } };
+      const rating = { public_key, session_id, message_id: 1, rating: "up" };
+      return [
+        [post("/api/chat/", JSON.stringify(chatFields(tenant))), errorOf],
+        [post("/api/chat/rating/", JSON.stringify(rating)), errorOf],
+        [post("/api/doctor/", JSON.stringify({ public_key })), errorOf],
+        [post("/api/chat/playground/", JSON.stringify({ bot_slug, session_id, message: "Hello?" }), owner), detailOf],
+        [{ path: exportPath(session_id), ...owner }, detailOf],
+      ];
+    }
+
+    test("beyond 300 a minute an address is refused everything that is read, well-formed or not [D24/5]", async () => {
+      const address = freshAddress();
+      const kinds = malformed();
+      const answers = await many(300, (index) => api.call({ ...(kinds[index % 5] as Sent), address }));
+      expect([400, 413, 401].map((status) => countOf(answers, status))).toEqual([180, 60, 60]);
+      expectLimited(await api.call({ ...(kinds[0] as Sent), address }), "malformed", 300, errorOf(429, "rate_limited"));
+      for (const [call, answer] of await wellFormed())
+        expectLimited(await api.call({ ...call, address }), "malformed", 300, answer(429, "rate_limited"));
+
+      const config = `/api/widget/config/?public_key=${tenant.publicKey}`;
+      expect((await api.call({ path: config, headers: headers(), address })).status).toBe(200);
+      expect((await api.call({ method: "PUT", path: "/api/chat/", headers: headers(), address })).status).toBe(405);
+      expect((await api.call({ path: "/healthz/live", address })).status).toBe(200);
+      expect((await countedChat(freshAddress())).status).toBe(401);
+    });
+
+    test("a refused address is answered before it has sent its body [D24/5]", async () => {
+      const address = freshAddress();
+      await many(301, () => api.call({ ...post("/api/chat/", "{"), address }));
+      const call = httpRequest(`${contract.url()}/api/chat/`, {
+        method: "POST",
+        headers: { ...headers(), "content-length": "1000", "x-forwarded-for": address },
+      });
+      call.flushHeaders();
+      const [response] = (await once(call, "response")) as [IncomingMessage];
+      expect(`${response.statusCode} ${await readText(response)}`).toBe(errorOf(429, "rate_limited"));
+      expect(response.headers["access-control-allow-origin"]).toBe(tenant.origin);
+      call.destroy();
+    });
+
+    test("bad tokens of the export count as well [D24/5]", async () => {
+      const address = freshAddress();
+      const answers = await many(301, () => api.call({ path: exportPath(randomUUID()), address, ...badToken }));
+      expect(countOf(answers, 401)).toBe(30);
+      const token = await ownerToken(contract, tenant);
+      const call = { path: exportPath(randomUUID()), headers: { authorization: `Bearer ${token}` } };
+      expectLimited(await api.call({ ...call, address }), "malformed", 300, detailOf(429, "rate_limited"));
+      expect((await api.call(call)).status).toBe(404);
+    });
   });
 
   test("rating has a bucket of its own [D24/4]", async () => {
@@ -157,6 +235,18 @@ export function limitsSuite(shared: () => Contract): void {
       expect(countOf(answers, 429)).toBe(90);
       for (const edge of edges)
         expectLimited(await countedChat(address, edge), "chat", 60, errorOf(429, "rate_limited"));
+    });
+
+    test("all replicas together answer 300 malformed requests, and each refuses once it gets one more [D24/6]", async () => {
+      const address = freshAddress();
+      const malformed = (index: number) => edges[index % 2]?.refusedChat(tenant, { message: "" }, { address });
+      const answers = await many(300, async (index) => malformed(index) as Promise<Answer>);
+      expect(countOf(answers, 400)).toBe(300);
+      for (const [index, edge] of edges.entries()) {
+        expect((await countedChat(address, edge)).status).toBe(401);
+        expect((await malformed(index))?.status).toBe(429);
+        expectLimited(await countedChat(address, edge), "malformed", 300, errorOf(429, "rate_limited"));
+      }
     });
 
     test("and each alone once Redis is gone [D24/3]", async () => {

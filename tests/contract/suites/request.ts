@@ -105,11 +105,25 @@ export function requestSuite(shared: () => Contract): void {
   });
 
   test("a message has at most 4000 Unicode code points [2.1/5] [7.1/4] [8/1] [D3/1] [H/4]", async () => {
-    expect(await answerToFields({ message: "x".repeat(4_001) })).toBe(errorOf(400, "message_too_long"));
-    expect(await answerToFields({ message: "👋".repeat(4_001) })).toBe(errorOf(400, "message_too_long"));
-    expect(await answerToFields({ message: "x".repeat(70_000) })).toBe(errorOf(400, "message_too_long"));
+    for (const message of ["x".repeat(4_001), "👋".repeat(4_001)])
+      expect(await answerToFields({ message })).toBe(errorOf(400, "message_too_long"));
     for (const message of ["x".repeat(4_000), "👋".repeat(4_000)])
       expect((await api.chat(tenant, { message })).done?.finish_reason).toBe("stop");
+  });
+
+  test("a message of 70,000 characters is too long, not too large, beside other fields of their full length [D5/4] [2.1/5]", async () => {
+    const others = { visitor_id: "👋".repeat(1_024), visitor_metadata: { a: "x".repeat(16 * KIB - 8) } };
+    for (const message of ["x".repeat(70_000), "é".repeat(70_000), "👋".repeat(70_000)])
+      expect(await answerToFields({ ...others, message })).toBe(errorOf(400, "message_too_long"));
+  });
+
+  test("a body that is deeper than metadata may be, or has more structure, is refused wherever it has it [D5/5]", async () => {
+    const deep = (levels: number) => JSON.parse(`${"[".repeat(levels)}${"]".repeat(levels)}`);
+    for (const field of ["visitor_metadata", "a_field_of_tomorrow"])
+      for (const value of [{ a: deep(32) }, { a: new Array(9_000).fill(0) }])
+        expect(await answerToFields({ [field]: value })).toBe(errorOf(400, "invalid_message"));
+    const { done } = await api.chat(tenant, { a_field_of_tomorrow: deep(32), visitor_metadata: { a: deep(31) } });
+    expect(done?.finish_reason).toBe("stop");
   });
 
   test("session_id is a UUID [2.1/2] [7.1/5]", async () => {
@@ -133,27 +147,47 @@ export function requestSuite(shared: () => Contract): void {
     );
   });
 
-  test("a body over 1 MiB is refused, chunked or not [D5/1] [H/6]", async () => {
+  test("a body over its endpoint's limit is refused, chunked or not [D5/1] [H/6]", async () => {
     expect(await upload({ "content-length": String(10 * MIB) }, 1)).toBe(errorOf(413, "payload_too_large"));
-    expect(await upload({ "transfer-encoding": "chunked" }, MIB + 1)).toBe(errorOf(413, "payload_too_large"));
+    expect(await upload({ "transfer-encoding": "chunked" }, 300 * KIB + 1)).toBe(errorOf(413, "payload_too_large"));
     const bomb = gzipSync(Buffer.alloc(10 * MIB, " "));
     expect(await answerTo(bomb, { "content-encoding": "gzip" })).toBe(errorOf(400, "invalid_json"));
-    const justFits = `${JSON.stringify(chatFields(tenant, { message: " " }))}`.padEnd(MIB, " ");
-    expect(await answerTo(justFits)).toBe(errorOf(400, "invalid_message"));
-    expect(await answerTo(`${justFits} `)).toBe(errorOf(413, "payload_too_large"));
-    const call = { method: "POST", headers: bearer(await ownerToken(contract, tenant)), body: `${justFits} ` };
-    expect(refusal(await api.call({ ...call, path: "/api/chat/rating/" }))).toBe(errorOf(413, "payload_too_large"));
-    expect(refusal(await api.call({ ...call, path: "/api/chat/playground/" }))).toBe(
-      detailOf(413, "payload_too_large"),
-    );
+    const headers = { origin: tenant.origin, ...bearer(await ownerToken(contract, tenant)) };
+    const limits: [string, number, typeof errorOf][] = [
+      ["/api/chat/", 300 * KIB, errorOf],
+      ["/api/chat/playground/", 300 * KIB, detailOf],
+      ["/api/chat/rating/", 8 * KIB, errorOf],
+      ["/api/doctor/", 8 * KIB, errorOf],
+    ];
+    for (const [path, bytes, answer] of limits) {
+      const justFits = "{}".padEnd(bytes, " ");
+      const call = { method: "POST", path, headers };
+      expect(refusal(await api.call({ ...call, body: justFits }))).toBe(answer(400, "invalid_message"));
+      expect(refusal(await api.call({ ...call, body: `${justFits} ` }))).toBe(answer(413, "payload_too_large"));
+    }
   });
 
-  const MIB = 1_024 * 1_024;
+  test("what is refused whatever its body is refused without reading it [4.1/3] [D11/5]", async () => {
+    for (const [method, path, status] of [
+      ["PUT", "/api/chat/", 405],
+      ["DELETE", "/api/chat/rating/", 405],
+      ["OPTIONS", "/api/doctor/", 405],
+      ["POST", "/api/chat/nothing", 404],
+    ] as const)
+      expect(await upload({ "content-length": "1000" }, 1, { method, path })).toMatch(new RegExp(`^${status} `));
+  });
+
+  const KIB = 1_024;
+  const MIB = KIB * KIB;
 
   /** Sends so many bytes of a longer body, and waits for the answer. */
-  async function upload(headers: Record<string, string>, bytes: number): Promise<string> {
+  async function upload(
+    headers: Record<string, string>,
+    bytes: number,
+    { method = "POST", path = "/api/chat/" } = {},
+  ): Promise<string> {
     const { origin } = tenant;
-    const call = httpRequest(`${contract.url()}/api/chat/`, { method: "POST", headers: { ...headers, origin } });
+    const call = httpRequest(`${contract.url()}${path}`, { method, headers: { ...headers, origin } });
     call.write(Buffer.alloc(bytes, " "));
     const [response] = (await once(call, "response")) as [IncomingMessage];
     const answer = `${response.statusCode} ${await readText(response)}`;
@@ -191,7 +225,7 @@ export function requestSuite(shared: () => Contract): void {
     expect(refusal(await api.refusedChat(tenant, fields))).toBe(errorOf(404, "session_not_found"));
   });
 
-  test("a request that fails validation costs no allowance [D1/2]", async () => {
+  test("a request that fails validation costs none of the chat allowance [D1/2]", async () => {
     const address = freshAddress();
     for (let count = 0; count < 65; count++) await api.refusedChat(tenant, { message: "" }, { address });
     const response = await api.openChat(tenant, {}, { address });

@@ -19,13 +19,8 @@ export function capsSuite(shared: () => EdgeStage): void {
     tenant = await createTenant(stage.system.admin, { model: `openai:${MODEL}` });
   });
 
-  const open = (address: string, signal?: AbortSignal) =>
-    postChat(
-      `http://127.0.0.1:${edge.port}`,
-      tenant,
-      {},
-      { headers: { "x-forwarded-for": address }, ...(signal && { signal }) },
-    );
+  const open = (address: string, signal?: AbortSignal, url = `http://127.0.0.1:${edge.port}`) =>
+    postChat(url, tenant, {}, { headers: { "x-forwarded-for": address }, ...(signal && { signal }) });
   const refusals = (reason: string) => metric(edge, "parley_streams_refused_total", { reason });
 
   test("beyond its streams a client, and beyond all of them everyone, is told to come again, and no model is asked", async () => {
@@ -69,5 +64,17 @@ export function capsSuite(shared: () => EdgeStage): void {
     const again = new AbortController();
     expect((await open(greedy, again.signal)).status).toBe(200);
     again.abort();
+  });
+
+  test("with the default caps, the 60 requests a minute that an address has give 60 streams at once", async () => {
+    const address = newAddress();
+    const leaving = new AbortController();
+    const responses = await Promise.all(
+      Array.from({ length: 60 }, () => open(address, leaving.signal, stage.system.url())),
+    );
+    expect(Map.groupBy(responses, ({ status }) => status).get(200)).toHaveLength(60);
+    const over = await open(address, leaving.signal, stage.system.url());
+    expect([over.status, await over.text()]).toEqual([429, '{"error":"rate_limited"}']);
+    leaving.abort();
   });
 }

@@ -75,6 +75,23 @@ export function protocolSuite(shared: () => EdgeStage): void {
     }
   });
 
+  test("a connection serves the next request once a refused body was sent", async () => {
+    for (const [target, status] of [
+      ["POST /api/chat/", 413],
+      ["PUT /api/chat/", 405],
+      ["POST /nothing", 404],
+      ["OPTIONS /api/chat/", 405],
+    ] as const) {
+      const client = dial(port);
+      client.socket.write(`${target} HTTP/1.1\r\nhost: a\r\ncontent-length: ${MIB}\r\n\r\n`);
+      client.socket.write("x".repeat(MIB));
+      client.socket.write("GET /healthz/live HTTP/1.1\r\nhost: a\r\n\r\n");
+      const answers = new RegExp(`^HTTP/1.1 ${status} [^]*HTTP/1.1 200 [^]*\\{"status":"live"\\}$`);
+      await expect.poll(client.text, { timeout: 5_000 }).toMatch(answers);
+      client.socket.destroy();
+    }
+  });
+
   test("every answer carries the security headers", async () => {
     const { system, tenant } = stage;
     const { origin, publicKey } = tenant;

@@ -10,6 +10,8 @@ const requirements = {
   redis: { isMet: redisAvailable, remedy: "install redis-server or valkey-server, or set PARLEY_TEST_REDIS_URL" },
   /** A Redis process of the test's own, which it may pause and kill. */
   "redis-server": { isMet: hasRedisServer, remedy: "install redis-server or valkey-server" },
+  /** The kernel's account of each process's memory and children. */
+  proc: { isMet: () => existsSync("/proc/self/status"), remedy: "run on Linux" },
   /** A proxy as installations have it in front. */
   nginx: { isMet: () => nginxCommand() !== undefined, remedy: "install Debian's nginx" },
   /** Prometheus and its tool, for the dashboards and the alerts. */

@@ -1,3 +1,5 @@
-export { normalise } from "./normalise.ts";
-export { compilePattern, type Matcher, moderate, type Pattern, type Verdict } from "./pattern.ts";
-export { ReplyFilter, type ReplyPattern, requireReplyPattern } from "./reply-filter.ts";
+export type { Candidate } from "./acceptance.ts";
+export { type MessagePatterns, messagePatterns, moderate, patternsJson } from "./moderate.ts";
+export { type Pattern, PatternRefused, type Verdict } from "./pattern.ts";
+export { PatternThreads } from "./pattern-threads.ts";
+export { ReplyFilter } from "./reply-filter.ts";

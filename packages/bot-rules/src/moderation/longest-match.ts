@@ -1,7 +1,5 @@
 import type { RE2JS } from "re2js";
-
-/** An instruction of the program that re2js makes of a pattern; see its class Inst. */
-type Instruction = { op: number; out: number; arg: number; runes: ArrayLike<number> };
+import { type Instruction, programOf } from "./program.ts";
 
 const OP = { alt: 1, altMatch: 2, capture: 3, emptyWidth: 4, fail: 5, match: 6, nop: 7 } as const;
 const LAST_OF_THE_BASIC_PLANE = 0xffff;
@@ -11,9 +9,7 @@ const LAST_OF_THE_BASIC_PLANE = 0xffff;
  * pattern's program. Throws when the program is not as known.
  */
 export function longestMatch(compiled: RE2JS): number {
-  const program = (compiled.re2Input as unknown as { prog?: { inst?: Instruction[]; start?: number } }).prog;
-  if (program?.inst === undefined || program.start === undefined) throw new Error("the pattern cannot be measured");
-  const instructions = program.inst;
+  const { inst: instructions, start } = programOf(compiled);
   const known = new Map<number, number>();
 
   /** The longest way from here to a match; no way at all is -Infinity. A way back to where it came from is a loop, and has no end. */
@@ -28,7 +24,7 @@ export function longestMatch(compiled: RE2JS): number {
     known.set(at, length);
     return length;
   }
-  return Math.max(0, longestFrom(program.start, new Set()));
+  return Math.max(0, longestFrom(start, new Set()));
 }
 
 function measure({ op, out, arg, runes }: Instruction, rest: (to: number) => number): number {

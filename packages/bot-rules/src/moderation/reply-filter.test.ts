@@ -1,30 +1,36 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { requireReplyPattern } from "./acceptance.ts";
 import { normalise } from "./normalise.ts";
 import { compilePattern } from "./pattern.ts";
-import { ReplyFilter, requireReplyPattern } from "./reply-filter.ts";
+import { PatternSet } from "./pattern-set.ts";
+import { ReplyFilter } from "./reply-filter.ts";
 
-const patternsOf = (sources: readonly string[]) =>
-  sources.map((source) => ({ matcher: compilePattern(source), verdict: { reason: source, fallback: "" } }));
+/** Looks for matches in this thread. */
+function filterOf(patterns: readonly string[]): ReplyFilter {
+  const set = new PatternSet(patterns);
+  return new ReplyFilter(async (text, from, isWhole) => ({
+    hit: set.firstMatch(text, from, isWhole),
+    longest: set.longest,
+  }));
+}
 
-/** None for a source that is refused for replies. */
-function replyPatternsOf(source: string) {
+function isReplyPattern(pattern: string): boolean {
   try {
-    const patterns = patternsOf([source]);
-    for (const { matcher } of patterns) requireReplyPattern(matcher);
-    return patterns;
+    requireReplyPattern(compilePattern(pattern));
+    return true;
   } catch {
-    return [];
+    return false;
   }
 }
 
-/** What of a reply that comes in these pieces is shown, and why the rest is not. */
-function show(sources: readonly string[], pieces: readonly string[]) {
-  const filter = new ReplyFilter(patternsOf(sources));
+/** What of a reply that comes in these pieces is shown, and the pattern that keeps back the rest. */
+async function show(patterns: readonly string[], pieces: readonly string[]) {
+  const filter = filterOf(patterns);
   let shown = "";
-  for (const piece of pieces) shown += filter.push(piece);
-  shown += filter.end();
-  return { shown, reason: filter.verdict?.reason };
+  for (const piece of pieces) shown += await filter.push(piece);
+  shown += await filter.end();
+  return { shown, reason: filter.hit === undefined ? undefined : patterns[filter.hit] };
 }
 
 describe("a reply", () => {
@@ -56,31 +62,44 @@ describe("a reply", () => {
       "a{1,30}b",
     ],
     ["characters beyond the basic plane match", ["👋{3}"], ["hi 👋", "👋", "👋!"], "hi ", "👋{3}"],
-  ])("of which %s", (_, sources, pieces, shown, reason) => {
-    const result = show(sources, pieces);
+  ])("of which %s", async (_, sources, pieces, shown, reason) => {
+    const result = await show(sources, pieces);
     expect(result.reason).toBe(reason);
     if (reason === undefined) expect(result.shown).toBe(shown);
     // It may be held back more than it had to, never less.
     else expect(shown.startsWith(result.shown), result.shown).toBe(true);
   });
 
-  test("is held back by the longest match and no more", () => {
-    const filter = new ReplyFilter(patternsOf(["\\bfoo\\b", "barbar"]));
+  test("is held back by the longest match and no more", async () => {
+    const filter = filterOf(["\\bfoo\\b", "barbar"]);
     const text = "a reply that goes on and on without any of it";
     let shown = "";
     for (const [index, character] of [...text].entries()) {
-      shown += filter.push(character);
+      shown += await filter.push(character);
       // One more: the last character could still get an accent.
       expect(shown).toBe(text.slice(0, Math.max(0, index + 1 - 1 - 6)));
     }
-    expect(shown + filter.end()).toBe(text);
+    expect(shown + (await filter.end())).toBe(text);
   });
 
-  test("lets nothing out after a match, whatever comes", () => {
-    const filter = new ReplyFilter(patternsOf(["secret"]));
-    expect(filter.push("the secret is ")).toBe("");
-    expect(filter.verdict?.reason).toBe("secret");
-    expect(filter.push("quite harmless, really") + filter.end()).toBe("");
+  test("lets nothing out after a match, whatever comes", async () => {
+    const filter = filterOf(["secret"]);
+    expect(await filter.push("the secret is ")).toBe("");
+    expect(filter.hit).toBe(0);
+    expect((await filter.push("quite harmless, really")) + (await filter.end())).toBe("");
+  });
+
+  test("that comes in one large piece is looked at in slices, and shown whole", async () => {
+    const set = new PatternSet(["secret"]);
+    const lengths: number[] = [];
+    const filter = new ReplyFilter(async (text, from, isWhole) => {
+      lengths.push(text.length);
+      return { hit: set.firstMatch(text, from, isWhole), longest: set.longest };
+    });
+    const text = "👋 a".repeat(10_000);
+    expect((await filter.push(text)) + (await filter.end())).toBe(text);
+    expect(lengths.length).toBeGreaterThan(9);
+    expect(Math.max(...lengths)).toBeLessThan(4_100);
   });
 });
 
@@ -158,27 +177,24 @@ const pieces = fc.tuple(text, fc.array(fc.nat(40), { maxLength: 12 })).map(([who
   return places.slice(1).map((place, index) => characters.slice(places[index], place).join(""));
 });
 
-test("for any patterns, and a reply cut anywhere, no matched character is ever shown, and every other reply is shown whole", () => {
+test("for any patterns, and a reply cut anywhere, no matched character is ever shown, and every other reply is shown whole", async () => {
   let blocked = 0;
   let whole = 0;
-  fc.assert(
-    fc.property(fc.array(expression, { minLength: 1, maxLength: 3 }), pieces, (sources, parts) => {
-      const patterns = sources.flatMap(replyPatternsOf);
-      const filter = new ReplyFilter(patterns);
+  await fc.assert(
+    fc.asyncProperty(fc.array(expression, { minLength: 1, maxLength: 3 }), pieces, async (expressions, parts) => {
+      const patterns = expressions.filter(isReplyPattern);
       const reply = parts.join("");
       const normal = normalise(reply);
-      const starts = patterns.flatMap(({ matcher }) => matcher.find(normal, 0)?.start ?? []);
-      let shown = "";
-      for (const part of parts) shown += filter.push(part);
-      shown += filter.end();
+      const starts = patterns.flatMap((pattern) => compilePattern(pattern).find(normal, 0)?.start ?? []);
+      const { shown, reason } = await show(patterns, parts);
       expect(reply.startsWith(shown)).toBe(true);
       if (starts.length === 0) {
         whole++;
         expect(shown).toBe(reply);
-        expect(filter.verdict).toBeUndefined();
+        expect(reason).toBeUndefined();
       } else {
         blocked++;
-        expect(filter.verdict).toBeDefined();
+        expect(reason).toBeDefined();
         expect(normalise(shown).length).toBeLessThanOrEqual(Math.min(...starts));
       }
     }),

@@ -1,21 +1,13 @@
 import { clusters, isLowSurrogate, lastCluster, type Piece } from "./clusters.ts";
 import { normalise } from "./normalise.ts";
-import type { Matcher, Verdict } from "./pattern.ts";
 
-/** A compiled pattern and what follows when it matches. */
-export type ReplyPattern = { matcher: Matcher; verdict: Verdict };
+/** The first of a reply's patterns that matches a text, as `PatternThreads.match` finds it. */
+export type Look = (text: string, from: number, isWhole: boolean) => Promise<{ hit: number; longest: number }>;
 
 /** A run of marks and invisible characters longer than this is no text, and is not waited for. */
 const MAX_PENDING_CHARACTERS = 1_024;
-
-/** Throws an Error with a sentence fit for whoever wrote the pattern, unless replies can be held back for it. */
-export function requireReplyPattern({ longest, test }: Matcher): void {
-  if (longest === Number.POSITIVE_INFINITY)
-    throw new Error(
-      "a pattern for replies needs an end to what it can match: write {0,20} where it has *, {1,20} where it has +",
-    );
-  if (longest === 0 || test("")) throw new Error("a pattern for replies must not match where there is no text");
-}
+/** At most so much text is added for one look, because a look takes time in proportion to its text. */
+const MAX_SLICE_CHARACTERS = 4_000;
 
 /**
  * Lets a reply through, piece by piece, without ever letting out a character that a pattern matches. What it lets out lies so far
@@ -23,9 +15,8 @@ export function requireReplyPattern({ longest, test }: Matcher): void {
  * something follows it, or the reply has ended, because a boundary after it (`\b`, `$`) depends on that.
  */
 export class ReplyFilter {
-  readonly #patterns: readonly ReplyPattern[];
-  readonly #window: number;
-  #verdict: Verdict | undefined;
+  readonly #look: Look;
+  #hit: number | undefined;
   /** The end of what has come: more text could still change its normal form. */
   #pending = "";
   #held: Piece[] = [];
@@ -33,32 +24,47 @@ export class ReplyFilter {
   #normal = "";
   #contextLength = 0;
 
-  /** Each pattern has passed `requireReplyPattern`. */
-  constructor(patterns: readonly ReplyPattern[]) {
-    this.#patterns = patterns;
-    this.#window = Math.max(0, ...patterns.map(({ matcher }) => matcher.longest));
+  /** Every pattern that `look` tries was accepted for replies. */
+  constructor(look: Look) {
+    this.#look = look;
   }
 
-  /** Set once a pattern has matched: nothing is let out any more. */
-  get verdict(): Verdict | undefined {
-    return this.#verdict;
+  /** The index of a pattern, once it has matched: nothing is let out any more. */
+  get hit(): number | undefined {
+    return this.#hit;
   }
 
-  /** Takes more of the reply, well-formed; returns what may be shown of it now. */
-  push(text: string): string {
+  /** Takes more of the reply, well-formed; returns what may be shown of it now. Must not be called again before it has returned. */
+  async push(text: string): Promise<string> {
+    let shown = "";
+    for (const slice of slices(text)) shown += await this.#pushSlice(slice);
+    return shown;
+  }
+
+  /** The reply is whole; returns what is left of it to show. */
+  async end(): Promise<string> {
+    this.#hold(this.#pending);
+    this.#pending = "";
+    await this.#search(true);
+    return this.#hit === undefined ? this.#letOut(Number.POSITIVE_INFINITY) : "";
+  }
+
+  async #pushSlice(text: string): Promise<string> {
     const come = this.#pending + text;
     const last = lastCluster(come);
     const cut = come.length - last > MAX_PENDING_CHARACTERS ? come.length : last;
     this.#pending = come.slice(cut);
     this.#hold(come.slice(0, cut));
-    return this.#look(false) ? "" : this.#letOut(this.#normal.length - this.#contextLength - this.#window);
+    const longest = await this.#search(false);
+    return this.#hit === undefined ? this.#letOut(this.#normal.length - this.#contextLength - longest) : "";
   }
 
-  /** The reply is whole; returns what is left of it to show. */
-  end(): string {
-    this.#hold(this.#pending);
-    this.#pending = "";
-    return this.#look(true) ? "" : this.#letOut(Number.POSITIVE_INFINITY);
+  /** Looks for a match in what is held; returns the length of the longest match there can be. */
+  async #search(isWhole: boolean): Promise<number> {
+    if (this.#hit !== undefined) return 0;
+    const { hit, longest } = await this.#look(this.#normal, this.#contextLength, isWhole);
+    if (hit >= 0) this.#hit = hit;
+    return longest;
   }
 
   #hold(text: string): void {
@@ -66,15 +72,6 @@ export class ReplyFilter {
       this.#held.push(piece);
       this.#normal += piece.normal;
     }
-  }
-
-  #look(isWhole: boolean): boolean {
-    this.#verdict ??= this.#patterns.find(({ matcher }) => {
-      if (!matcher.test(this.#normal)) return false;
-      const span = matcher.find(this.#normal, this.#contextLength);
-      return span !== undefined && (isWhole || span.end < this.#normal.length);
-    })?.verdict;
-    return this.#verdict !== undefined;
   }
 
   /** Lets out what takes at most so many characters of the normal form, from the front. */
@@ -114,4 +111,14 @@ function divide(piece: Piece, characters: number): [now: string, later: Piece | 
   const cut = isLowSurrogate(raw.charCodeAt(characters)) ? characters - 1 : characters;
   const rest = raw.slice(cut);
   return [raw.slice(0, cut), { raw: rest, normal: rest }];
+}
+
+/** A text in parts of bounded length, none of which ends within a character. */
+function* slices(text: string): Generator<string> {
+  for (let from = 0; from < text.length; ) {
+    const to = from + MAX_SLICE_CHARACTERS;
+    const end = isLowSurrogate(text.charCodeAt(to)) ? to + 1 : to;
+    yield text.slice(from, end);
+    from = end;
+  }
 }

@@ -28,8 +28,8 @@ export function requireWebUrl(text: string): void {
 }
 
 /**
- * A template's URL with its arguments in their places, and the arguments that have none. Undefined when one is missing, is no plain
- * value, or would lead to another path than the template's.
+ * Returns a template's URL with its arguments in their places, and the arguments that have none. Undefined when one is missing, is no
+ * plain value, or could lead a server to another path than the template's.
  */
 export function expandUrl(
   template: string,
@@ -44,8 +44,9 @@ export function expandUrl(
     isWhole = false;
     return "";
   });
-  // Two dots, or whatever else a URL does not keep as it is, would leave the path that the template lays down.
-  return isWhole && new URL(text).href === text ? { url: new URL(text), rest } : undefined;
+  if (!isWhole || !keepsPath(pathOf(template.replaceAll(PLACEHOLDER, "x")), pathOf(text))) return undefined;
+  const url = new URL(text);
+  return url.href === text ? { url, rest } : undefined;
 }
 
 function isScalar(value: unknown): value is Scalar {
@@ -54,4 +55,43 @@ function isScalar(value: unknown): value is Scalar {
 
 function encode(value: Scalar): string {
   return encodeURIComponent(String(value).toWellFormed()).replaceAll("'", "%27");
+}
+
+function pathOf(url: string): string {
+  return url.slice(0, url.search(/\?|$/));
+}
+
+/** Ours, two that proxies and a server may add, and one that finds nothing left to decode. */
+const MAX_DECODINGS = 4;
+const UNSAFE = /[\p{Cc}\uFFFD]/u;
+/** Empty, "." or ".." to some server: Java's cut a segment at its semicolon, Windows trims dots and spaces. */
+const DOTS = /^[.\s]*(;|$)/;
+
+/**
+ * Whether a path with arguments has the segments of the same path with "x" for each, also for a server that decodes it more than once.
+ * A proxy routes by the path that it decodes: nginx sends /orders/..%2Fadmin to where /admin leads.
+ */
+function keepsPath(plain: string, filled: string): boolean {
+  const [expected, segments] = [segmentsOf(plain), segmentsOf(filled)];
+  if (expected === undefined || segments?.length !== expected.length) return false;
+  return segments.every((each, index) => each === expected[index] || !(DOTS.test(each) || UNSAFE.test(each)));
+}
+
+/** Returns a path's segments after every decoding that a server may do; undefined if there are more than MAX_DECODINGS to do. */
+function segmentsOf(path: string): string[] | undefined {
+  let text = path;
+  for (let count = 0; count < MAX_DECODINGS; count++) {
+    const decoded = decode(text);
+    if (decoded === text) return text.split(/[/\\]/);
+    text = decoded;
+  }
+  return undefined;
+}
+
+/** Decodes %XX, and %uXXXX as IIS does, and folds full-width and other compatibility characters. Bytes that are not UTF-8 become U+FFFD. */
+function decode(text: string): string {
+  return text
+    .replaceAll(/(?:%[0-9a-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll("%", ""), "hex").toString())
+    .replaceAll(/%u([0-9a-f]{4})/gi, (_, unit: string) => String.fromCharCode(Number.parseInt(unit, 16)))
+    .normalize("NFKC");
 }

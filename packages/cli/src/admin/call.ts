@@ -19,6 +19,11 @@ export class AdminError extends CliError {
     this.name = "AdminError";
     this.code = code;
   }
+
+  /** Whether the service refused what it was sent, and may accept something else. */
+  get isInvalid(): boolean {
+    return this.cause instanceof ConnectError && this.cause.code === Code.InvalidArgument;
+  }
 }
 
 /** The longest admin call is a provider's answer to a real question. */

@@ -1,6 +1,6 @@
 import type { Visitor, WidgetEvents } from "../shared/types.ts";
 
-/** `window.Parley`: the one global of the widget. */
+/** `window.Parley`, the widget's only global. */
 export interface ParleyApi {
   readonly publicKey: string;
   open(): void;
@@ -8,11 +8,14 @@ export interface ParleyApi {
   toggle(): void;
   /** Opens the panel and sends the text as the visitor's message. */
   send(text: string): void;
-  /** Calls back on an event; the function it returns ends that. The same events reach `document` as `parley:<name>`. */
+  /**
+   * Subscribes to an event and returns the function that unsubscribes.
+   * Each event is also dispatched on `document` as `parley:<name>`.
+   */
   on<Name extends keyof WidgetEvents>(name: Name, listener: (detail: WidgetEvents[Name]) => void): () => void;
-  /** Says who the visitor is, from the next message on. */
+  /** Sets who the visitor is, for messages sent from now on. */
   identify(visitor: Visitor): void;
-  /** Removes the widget and everything it put on the page; the conversation stays stored. */
+  /** Removes the widget from the page and cancels its requests. The stored session stays. */
   destroy(): void;
 }
 

@@ -1,37 +1,38 @@
 import type { BotConfig } from "../shared/types.ts";
 
-const DEADLINE_MS = 10_000;
-const FIRST_WAIT_MS = 2_000;
-const TRIES = 6;
+const TIMEOUT_MS = 10_000;
+const FIRST_BACKOFF_MS = 2_000;
+const MAX_ATTEMPTS = 7;
 
 /**
- * Fetches the bot's display configuration. What may pass (no network, 429, 5xx) is tried again, after Retry-After or
- * twice the last wait; what will not, such as `origin_not_allowed`, an Error whose message is the code.
+ * Fetches the bot's display configuration. Retries after a network error, 429 and 5xx: after Retry-After, or with
+ * exponential backoff. Throws an Error whose message is the service's code, such as `origin_not_allowed`, or `network`.
  */
 export async function fetchConfig(base: string, publicKey: string, signal: AbortSignal): Promise<BotConfig> {
   const url = `${base}api/widget/config/?public_key=${encodeURIComponent(publicKey)}`;
-  for (let attempt = 0; ; attempt++) {
-    let waitMs = FIRST_WAIT_MS * 2 ** attempt;
+  for (let attempt = 1; ; attempt++) {
+    let backoffMs = FIRST_BACKOFF_MS * 2 ** (attempt - 1);
     let code = "network";
+    let canRetry = attempt < MAX_ATTEMPTS;
     try {
       const response = await fetch(url, {
         credentials: "omit",
-        signal: AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)]),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
       });
       const body = (await response.json()) as { bot: BotConfig; error?: string };
       if (response.ok) {
         return body.bot;
       }
       code = body.error ?? String(response.status);
-      waitMs = Number(response.headers.get("retry-after")) * 1000 || waitMs;
-      attempt = response.status === 429 || response.status >= 500 ? attempt : TRIES;
+      backoffMs = Number(response.headers.get("retry-after")) * 1000 || backoffMs;
+      canRetry &&= response.status === 429 || response.status >= 500;
     } catch {
       signal.throwIfAborted();
     }
-    if (attempt >= TRIES) {
+    if (!canRetry) {
       throw new Error(code);
     }
-    await new Promise((resolve) => setTimeout(resolve, waitMs));
+    await new Promise((resolve) => setTimeout(resolve, backoffMs));
     signal.throwIfAborted();
   }
 }

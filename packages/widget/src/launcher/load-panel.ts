@@ -1,15 +1,15 @@
 import type { HashedFile, PanelModule } from "../shared/types.ts";
 import type { Options } from "./options.ts";
 
-let attempts = 0;
+let loadCount = 0;
 
 /**
- * Loads the panel. The preload carries the integrity hash, which `import()` has no place for, and leaves the checked
- * module where `import()` finds it; neither is a sink of trusted types, so no policy has to be allowed by the page.
+ * Loads a panel file. `import()` has no integrity option, so a modulepreload link with the hash loads and checks the
+ * module first; `import()` then uses the loaded module. The page needs no trusted-types policy for either.
  */
 async function load([file, integrity]: HashedFile, { base, nonce }: Options): Promise<PanelModule> {
-  // A fragment makes it another module, so that a failure is not remembered, yet the same request.
-  const url = `${base}widget/${file}${attempts++ ? `#${attempts}` : ""}`;
+  // The browser remembers a failed module by its URL. A fragment makes the URL new and the request the same.
+  const url = `${base}widget/${file}${loadCount++ ? `#${loadCount}` : ""}`;
   const link = document.createElement("link");
   link.rel = "modulepreload";
   link.crossOrigin = "anonymous";
@@ -29,7 +29,10 @@ async function load([file, integrity]: HashedFile, { base, nonce }: Options): Pr
   return import(url) as Promise<PanelModule>;
 }
 
-/** Loads the panel this launcher was built with; a page older than the last upgrade asks which one there is now. */
+/**
+ * Loads the panel that this launcher was built with. If that fails, it loads the current panel from the manifest:
+ * after an upgrade, a page that was already open asks for a file that no longer exists.
+ */
 export async function loadPanel(options: Options): Promise<PanelModule> {
   try {
     return await load(PANEL, options);

@@ -7,10 +7,10 @@ const script = (document.currentScript ??
 const running = window.Parley;
 
 if (!script?.dataset.publicKey) {
-  console.warn("Parley: the script element needs a data-public-key");
+  console.warn("Parley: the script element has no data-public-key attribute");
 } else if (script.isConnected && running?.publicKey !== script.dataset.publicKey) {
-  // Taken out of the page before it ran, as frameworks do with what is no longer shown, it starts nothing.
-  // A second script element for the same bot, as single-page frameworks insert on navigation, changes nothing.
+  // A framework may have removed the script element before it ran; then nothing starts.
+  // A single-page framework may insert the script again on navigation; a second start for the same key is ignored.
   running?.destroy();
   window.Parley = startWidget(readOptions(script));
 }

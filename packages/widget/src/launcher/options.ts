@@ -1,24 +1,25 @@
 import type { Visitor } from "../shared/types.ts";
 
-/** What the customer's script element says. */
+/** The attributes of the customer's script element. */
 export interface Options {
   /** The service's URL, ending in a slash. */
   readonly base: string;
   readonly publicKey: string;
-  /** What lets scripts run on pages that allow them by nonce; empty on others. */
+  /** The nonce for pages whose Content-Security-Policy requires one; otherwise empty. */
   readonly nonce: string;
-  /** `data-lang`, else the page's language; lower case. */
+  /** `data-lang`, or the page's language, or the browser's; lower case. */
   readonly lang: string;
-  readonly rightToLeft: boolean;
-  /** `data-position`, `data-theme`: instead of the bot's own. */
+  readonly isRightToLeft: boolean;
+  /** `data-position`, which overrides the bot's position. */
   readonly position: string | undefined;
+  /** `data-theme`, which overrides the bot's theme. */
   readonly theme: string | undefined;
-  /** `data-open`: open at once. */
-  readonly open: boolean;
+  /** `data-open`: whether to open the panel at start. */
+  readonly shouldOpen: boolean;
   readonly visitor: Visitor;
 }
 
-/** Reads the script element. Metadata that is no JSON is reported to the page's author and left out. */
+/** Reads the attributes of the script element. Warns in the console if the metadata is not JSON, and ignores it. */
 export function readOptions(script: HTMLScriptElement): Options {
   const { publicKey = "", lang, position, theme, open, visitorId, visitorMetadata } = script.dataset;
   const page = document.documentElement;
@@ -28,11 +29,11 @@ export function readOptions(script: HTMLScriptElement): Options {
     publicKey,
     nonce: script.nonce ?? "",
     lang: language,
-    // Without data-lang the page's own direction counts too: it may be in a language that is not in the list.
-    rightToLeft: /^(ar|dv|fa|he|ps|ur|yi)\b/.test(language) || (!lang && getComputedStyle(page).direction === "rtl"),
+    // The page's direction covers languages that are not in this list; data-lang may differ from the page's language.
+    isRightToLeft: /^(ar|dv|fa|he|ps|ur|yi)\b/.test(language) || (!lang && getComputedStyle(page).direction === "rtl"),
     position,
     theme,
-    open: open !== undefined && open !== "false",
+    shouldOpen: open !== undefined && open !== "false",
     visitor: { visitorId, metadata: visitorMetadata ? parseMetadata(visitorMetadata) : undefined },
   };
 }

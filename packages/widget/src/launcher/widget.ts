@@ -1,43 +1,44 @@
 import type { Panel, PanelContext } from "../shared/types.ts";
 import type { ParleyApi } from "./api.ts";
 import { fetchConfig } from "./fetch-config.ts";
-import { createHost, type Host } from "./host.ts";
+import { keepInPage } from "./keep-in-page.ts";
+import { createLauncher, type Launcher } from "./launcher.ts";
 import { loadPanel } from "./load-panel.ts";
 import type { Options } from "./options.ts";
-import { stay } from "./stay.ts";
 
-/** Starts the widget: fetches the configuration, shows the launcher, and the panel when it is asked for. */
+/** Starts the widget: fetches the configuration and shows the launcher. Loads the panel when it is first opened. */
 export function startWidget(options: Options): ParleyApi {
   const { base, publicKey } = options;
-  const life = new AbortController();
-  const { signal } = life;
+  const lifetime = new AbortController();
+  const { signal } = lifetime;
   const visitor = { ...options.visitor };
   let context: PanelContext | undefined;
-  let host: Host | undefined;
-  let panel: Promise<Panel> | undefined;
-  let mounted: Panel | undefined;
-  let opened = options.open;
+  let launcher: Launcher | undefined;
+  let panelLoading: Promise<Panel> | undefined;
+  let panel: Panel | undefined;
+  let isOpen = options.shouldOpen;
+  /** The page's focused element when the panel was opened; it gets the focus back. */
   let opener: HTMLElement | null = null;
 
   const emit: PanelContext["emit"] = (name, detail) =>
     void document.dispatchEvent(new CustomEvent(`parley:${name}`, { detail }));
 
-  const showPanel = async (ready: PanelContext, { button, failed }: Host) => {
-    failed(false);
+  const showPanel = async (panelContext: PanelContext, { button, showError }: Launcher) => {
+    showError(false);
     button.ariaBusy = "true";
     try {
-      panel ??= loadPanel(options).then((module) => module.mount(ready));
-      mounted = await panel;
-      if (opened) {
+      panelLoading ??= loadPanel(options).then((module) => module.mount(panelContext));
+      panel = await panelLoading;
+      if (isOpen) {
         button.ariaExpanded = "true";
-        mounted.show(opener !== null);
+        panel.show(opener !== null);
         emit("open", {});
       }
     } catch (error) {
       console.warn("Parley:", error);
-      panel = undefined;
-      opened = false;
-      failed(true);
+      panelLoading = undefined;
+      isOpen = false;
+      showError(true);
     }
     button.ariaBusy = null;
   };
@@ -45,94 +46,95 @@ export function startWidget(options: Options): ParleyApi {
   const api: ParleyApi = {
     publicKey,
     open() {
-      if (!opened || !panel) {
-        opened = true;
+      if (!isOpen || !panelLoading) {
+        isOpen = true;
         opener = document.activeElement as HTMLElement | null;
-        if (context && host) {
-          void showPanel(context, host);
+        if (context && launcher) {
+          void showPanel(context, launcher);
         }
       }
     },
     close() {
-      const wasFocused = host?.element.shadowRoot?.activeElement;
-      opened = false;
-      if (host?.button.ariaExpanded === "true") {
-        host.button.ariaExpanded = "false";
-        mounted?.hide();
+      const hadFocus = launcher?.element.shadowRoot?.activeElement;
+      isOpen = false;
+      if (launcher?.button.ariaExpanded === "true") {
+        launcher.button.ariaExpanded = "false";
+        panel?.hide();
         emit("close", {});
-        if (wasFocused) {
-          (opener?.isConnected && opener !== host.element && opener !== document.body ? opener : host.button).focus();
+        if (hadFocus) {
+          const canFocusOpener = opener?.isConnected && opener !== launcher.element && opener !== document.body;
+          (canFocusOpener ? opener : launcher.button)?.focus();
         }
       }
     },
-    toggle: () => (opened ? api.close() : api.open()),
+    toggle: () => (isOpen ? api.close() : api.open()),
     send(text) {
       api.open();
-      // The panel may still be on its way, or the configuration before it.
+      // The configuration and the panel may still be loading.
       void ready
-        .then(() => panel)
+        .then(() => panelLoading)
         .then(
-          (it) => it?.send(text),
+          (loadedPanel) => loadedPanel?.send(text),
           () => undefined,
         );
     },
     on(name, listener) {
-      const ending = new AbortController();
+      const subscription = new AbortController();
       document.addEventListener(`parley:${name}`, (event) => listener((event as CustomEvent).detail), {
-        signal: AbortSignal.any([signal, ending.signal]),
+        signal: AbortSignal.any([signal, subscription.signal]),
       });
-      return () => ending.abort();
+      return () => subscription.abort();
     },
-    identify: (who) => void Object.assign(visitor, who),
+    identify: (changes) => void Object.assign(visitor, changes),
     destroy() {
-      life.abort();
+      lifetime.abort();
       if (window.Parley === api) {
         delete window.Parley;
       }
     },
   };
 
-  const boot = async () => {
+  const start = async () => {
     const bot = await fetchConfig(base, publicKey, signal);
     if (document.readyState === "loading") {
       await new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve));
     }
     signal.throwIfAborted();
-    host = createHost(bot, options, api.toggle);
+    launcher = createLauncher(bot, options, api.toggle);
     context = {
       base,
       publicKey,
       lang: options.lang,
       bot: { ...bot, theme_mode: options.theme ?? bot.theme_mode },
-      root: host.root,
-      button: host.button,
+      root: launcher.root,
+      button: launcher.button,
       visitor,
       signal,
       emit,
       close: api.close,
     };
-    stay(host.element, signal, () => mounted?.restored());
+    keepInPage(launcher.element, signal, () => panel?.restored());
     emit("ready", {});
-    if (opened) {
-      void showPanel(context, host);
+    if (isOpen) {
+      void showPanel(context, launcher);
     }
   };
-  const ready = boot().catch(({ message }: Error) => {
+  const ready = start().catch(({ message }: Error) => {
     if (!signal.aborted) {
       console.warn(`Parley: ${message}`);
       emit("error", { code: message });
     }
   });
 
-  // The same for pages that would rather write attributes: data-parley="open", data-parley-send="What do you sell?"
+  // Pages can use attributes instead of this API: data-parley="open", data-parley-send="What do you sell?".
   document.addEventListener(
     "click",
     (event) => {
-      const wish = (event.target as Element).closest<HTMLElement>("[data-parley],[data-parley-send]")?.dataset;
-      if (wish?.parleySend) {
-        api.send(wish.parleySend);
-      } else if (/^(open|close|toggle)$/.test(wish?.parley ?? "")) {
-        api[wish?.parley as "open"]();
+      const action = (event.target as Element).closest<HTMLElement>("[data-parley],[data-parley-send]")?.dataset;
+      if (action?.parleySend) {
+        api.send(action.parleySend);
+      } else if (/^(open|close|toggle)$/.test(action?.parley ?? "")) {
+        api[action?.parley as "open"]();
       }
     },
     { signal },

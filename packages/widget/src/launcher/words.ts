@@ -1,7 +1,7 @@
-// The launcher's own words, here because nothing else is fetched before the visitor opens it. Every letter counts.
+// The launcher's texts. They are part of the launcher so that it needs no further request, and its size is limited.
 
-/** The launcher's name, and what it says when the panel could not be fetched. */
-export type LauncherWords = readonly [chat: string, again: string];
+/** The launcher's accessible name, and the notice that the panel could not be loaded. */
+export type LauncherWords = readonly [chat: string, loadFailed: string];
 
 const ENGLISH: LauncherWords = ["Chat", "Please try again."];
 
@@ -19,7 +19,7 @@ const WORDS: Readonly<Record<string, LauncherWords>> = {
   zh: ["聊天", "请重试。"],
 };
 
-/** The words of a language, English where it is not spoken. */
+/** Returns the texts in a language, or in English if there is no translation. */
 export function launcherWords(lang: string): LauncherWords {
   return WORDS[lang.slice(0, 2)] ?? ENGLISH;
 }

@@ -1,6 +1,6 @@
 import { el, icon } from "../shared/dom.ts";
 
-/** Gives the launcher a count of unread answers, and an arrow in place of its icon while the panel is open. */
+/** Adds a count of unread replies to the launcher, and the icon that it shows while the panel is open. */
 export function createBadge(button: HTMLButtonElement): { add(): void; clear(): void } {
   const label = button.ariaLabel ?? "";
   const count = el("span", { class: "badge", "aria-hidden": "true" });

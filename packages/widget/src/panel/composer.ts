@@ -1,32 +1,32 @@
 import { el, icon } from "../shared/dom.ts";
-import { fill, type Words } from "./words.ts";
+import { fillPlaceholders, type Words } from "./words.ts";
 
-/** The contract's limit on a message, in Unicode code points. */
+/** The service's limit on a message, in Unicode code points. */
 const MAX_CHARACTERS = 4000;
 
 const SEND = "M12 19V5M6 11l6-6 6 6";
 const STOP = "M8 8h8v8H8z";
 
-/** Where the visitor writes. */
+/** The form in which the visitor writes a message. */
 export interface Composer {
   readonly element: HTMLFormElement;
   focus(): void;
-  /** While an answer is on its way the button stops it instead of sending. */
-  busy(yes: boolean): void;
+  /** While a reply is being received, the button stops it instead of sending a message. */
+  setBusy(busy: boolean): void;
 }
 
-/** Makes the composer. `onSend` gets text of 1 to 4,000 characters. */
+/** Creates the composer. It calls `onSend` with a text of 1 to 4,000 characters. */
 export function createComposer(words: Words, onSend: (text: string) => void, onStop: () => void): Composer {
-  let busy = false;
-  const over = el("p", { class: "over", role: "status" });
+  let isBusy = false;
+  const excessNotice = el("p", { class: "excess", role: "status" });
   const input = el("textarea", {
     rows: "1",
     "aria-label": words.input,
     placeholder: words.placeholder,
     enterkeyhint: "send",
-    oninput: () => refresh(),
+    oninput: () => update(),
     onkeydown: (event: KeyboardEvent) => {
-      // An Enter that ends the composition of a character sends nothing.
+      // During an IME composition, Enter confirms the composed characters.
       if (event.key === "Enter" && !(event.shiftKey || event.isComposing)) {
         event.preventDefault();
         submit();
@@ -35,28 +35,28 @@ export function createComposer(words: Words, onSend: (text: string) => void, onS
   });
   const button = el("button", { type: "submit", class: "send" }, icon(SEND), icon(STOP));
   const text = () => input.value.trim();
-  const excess = () => [...text()].length - MAX_CHARACTERS;
+  const countExcess = () => [...text()].length - MAX_CHARACTERS;
 
   const submit = () => {
-    if (!busy && text() && excess() <= 0) {
+    if (!isBusy && text() && countExcess() <= 0) {
       const message = text();
       input.value = "";
-      refresh();
+      update();
       onSend(message);
     }
   };
-  const refresh = () => {
-    // An empty one takes the panel's direction, for the sake of the placeholder.
+  const update = () => {
+    // An empty field has the panel's direction, because the placeholder is in the panel's language.
     input.dir = input.value && "auto";
     input.style.height = "";
     input.style.height = `${input.scrollHeight}px`;
-    over.textContent = excess() > 0 ? fill(words.over, { n: excess() }) : "";
-    button.title = button.ariaLabel = busy ? words.stop : words.send;
-    button.dataset.busy = String(busy);
-    // Not `disabled`: a button that stops being one takes the keyboard's focus with it.
-    button.ariaDisabled = String(!(busy || (text() && excess() <= 0)));
+    excessNotice.textContent = countExcess() > 0 ? fillPlaceholders(words.excess, { n: countExcess() }) : "";
+    button.title = button.ariaLabel = isBusy ? words.stop : words.send;
+    button.dataset.busy = String(isBusy);
+    // Not `disabled`, because a button that becomes disabled loses the keyboard focus.
+    button.ariaDisabled = String(!(isBusy || (text() && countExcess() <= 0)));
   };
-  refresh();
+  update();
   return {
     element: el(
       "form",
@@ -64,17 +64,17 @@ export function createComposer(words: Words, onSend: (text: string) => void, onS
         class: "composer",
         onsubmit: (event: Event) => {
           event.preventDefault();
-          busy ? onStop() : submit();
+          isBusy ? onStop() : submit();
         },
       },
-      over,
+      excessNotice,
       input,
       button,
     ),
     focus: () => input.focus({ preventScroll: true }),
-    busy(yes) {
-      busy = yes;
-      refresh();
+    setBusy(busy) {
+      isBusy = busy;
+      update();
     },
   };
 }

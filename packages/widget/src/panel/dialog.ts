@@ -5,10 +5,10 @@ import type { Words } from "./words.ts";
 const NEW = "M12 20h8M16.5 4.5a2 2 0 0 1 3 3L8 19l-4 1 1-4z";
 const CLOSE = "M6 6l12 12M18 6L6 18";
 
-/** Where the panel covers the page, and so is modal. The same as in panel.css. */
-export const COVERS = "(max-width: 30em), (max-height: 30em)";
+/** The media query for screens on which the panel covers the page and is modal. The same as in panel.css. */
+export const FULL_SCREEN = "(max-width: 30em), (max-height: 30em)";
 
-/** Makes the panel's frame around its content. Escape closes it, and Tab goes round in it. */
+/** Creates the panel's dialog around its content. Escape closes it, and Tab keeps the focus inside. */
 export function createDialog(
   { bot, signal }: PanelContext,
   words: Words,
@@ -23,7 +23,7 @@ export function createDialog(
     el(
       "header",
       {},
-      avatar(bot),
+      createAvatar(bot),
       el("h2", { id: "name" }, el("bdi", {}, bot.name)),
       button(words.new, NEW, actions.onNew),
       button(words.close, CLOSE, actions.onClose),
@@ -46,7 +46,7 @@ export function createDialog(
       }
     }
   });
-  // iOS lays its keyboard over the page, and tells the visual viewport alone.
+  // On iOS the on-screen keyboard covers the page and resizes the visual viewport only.
   visualViewport?.addEventListener(
     "resize",
     ({ target }) => {
@@ -59,8 +59,8 @@ export function createDialog(
   return dialog;
 }
 
-/** The logo, or the name's first letter where there is none or it cannot be loaded. */
-function avatar(bot: BotConfig): HTMLElement {
+/** Creates the bot's logo, or the first letter of its name if it has no logo or the logo cannot be loaded. */
+function createAvatar(bot: BotConfig): HTMLElement {
   const letter = el("span", { class: "avatar", "aria-hidden": "true" }, [...bot.name][0]?.toUpperCase() ?? "");
   if (!/^https?:/.test(bot.logo_url)) {
     return letter;

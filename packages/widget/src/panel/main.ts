@@ -1,67 +1,67 @@
 import { addStyles, el } from "../shared/dom.ts";
 import type { Panel, PanelContext } from "../shared/types.ts";
+import { uuid } from "../shared/uuid.ts";
 import { createBadge } from "./badge.ts";
-import composerCss from "./composer.css";
+import { ChatSession } from "./chat-session.ts";
 import { createComposer } from "./composer.ts";
-import { Conversation } from "./conversation.ts";
-import { COVERS, createDialog } from "./dialog.ts";
-import { createLog } from "./log.ts";
-import messageCss from "./message.css";
-import panelCss from "./panel.css";
-import { rate } from "./rate.ts";
-import { type Entry, Store, uuid } from "./store.ts";
+import { createDialog, FULL_SCREEN } from "./dialog.ts";
+import { createMessageLog } from "./message-log.ts";
+import { rateReply } from "./rate-reply.ts";
+import { type Entry, SessionStore } from "./session-store.ts";
+import { PANEL_CSS } from "./styles.ts";
 import { applyTheme } from "./theme.ts";
-import { loadWords, meaningOf } from "./words.ts";
+import { loadWords, noticeFor } from "./words.ts";
 
-/** Builds the panel in the launcher's shadow root. It is hidden until `show`. */
+/** Creates the panel in the launcher's shadow root. It is hidden until `show` is called. */
 export async function mount(context: PanelContext): Promise<Panel> {
   const { bot, root, signal } = context;
   const words = await loadWords(context.lang, context.base);
-  const store = new Store(context.publicKey, () => localStorage, uuid);
+  const store = new SessionStore(context.publicKey, () => localStorage, uuid);
+  /** Announces each reply or failure to screen readers. */
   const status = el("p", { class: "sr", role: "status" });
   const badge = createBadge(context.button);
 
-  const setRating = async (entry: Entry, rating: "up" | "down" | "") => {
+  const rate = async (entry: Entry, rating: "up" | "down" | "") => {
     const { session } = store.read();
-    const put = (value: Entry) => {
-      store.put(session, value);
-      conversation.show();
+    const update = (newEntry: Entry) => {
+      store.put(session, newEntry);
+      chat.show();
     };
-    put({ ...entry, rating });
-    if (!(await rate(context, session, entry.messageId as number, rating))) {
-      put(entry);
-      status.textContent = words.unrated;
+    update({ ...entry, rating });
+    if (!(await rateReply(context, session, entry.messageId as number, rating))) {
+      update(entry);
+      status.textContent = words.ratingFailed;
     }
   };
   const focus = () => {
-    // Where a finger writes, focus brings up a keyboard, which covers what there is to read.
+    // On a touch screen, focusing the text field would open a keyboard that covers the messages.
     if (!matchMedia("(pointer: coarse)").matches) {
       composer.focus();
     } else if (!dialog.querySelector("textarea:focus")) {
       dialog.focus();
     }
   };
-  const ask = (text: string) => {
-    log.toEnd();
-    conversation.ask(text);
+  const send = (text: string) => {
+    log.scrollToEnd();
+    chat.send(text);
     focus();
   };
-  const log = createLog(bot, words, {
-    ask,
-    rate: (entry, rating) => void setRating(entry, rating),
+  const log = createMessageLog(bot, words, {
+    send,
+    rate: (entry, rating) => void rate(entry, rating),
     retry(entry) {
-      conversation.retry(entry);
+      chat.retry(entry);
       focus();
     },
   });
-  const composer = createComposer(words, ask, () => conversation.stop());
-  const conversation: Conversation = new Conversation(context, store, uuid, {
-    show(entries, live) {
-      log.show(entries, live);
-      composer.busy(live !== undefined);
+  const composer = createComposer(words, send, () => chat.stop());
+  const chat: ChatSession = new ChatSession(context, store, uuid, {
+    show(entries, active) {
+      log.show(entries, active);
+      composer.setBusy(active !== undefined);
     },
-    ended(answerId, code) {
-      status.textContent = code ? words[meaningOf(code).word] : log.textOf(answerId);
+    onTurnEnd(replyId, code) {
+      status.textContent = code ? words[noticeFor(code).key] : log.textOf(replyId);
       if (dialog.hidden) {
         badge.add();
       }
@@ -70,25 +70,26 @@ export async function mount(context: PanelContext): Promise<Panel> {
   const dialog = createDialog(context, words, [...log.elements, composer.element], {
     onClose: context.close,
     onNew() {
-      conversation.reset();
+      chat.reset();
       focus();
     },
   });
 
-  addStyles(root.getRootNode() as ShadowRoot, panelCss + messageCss + composerCss);
+  addStyles(root.getRootNode() as ShadowRoot, PANEL_CSS);
   applyTheme(context);
   root.prepend(dialog, status);
-  conversation.show();
-  addEventListener("storage", ({ key }) => (key === store.key || key === null) && conversation.show(), { signal });
-  addEventListener("online", () => conversation.online(), { signal });
-  addEventListener("pagehide", () => conversation.keep(), { signal });
+  chat.show();
+  // Another tab changed the session, or cleared the storage (key null).
+  addEventListener("storage", ({ key }) => (key === store.key || key === null) && chat.show(), { signal });
+  addEventListener("online", () => chat.retryOffline(), { signal });
+  addEventListener("pagehide", () => chat.saveActive(), { signal });
 
   return {
     show(withFocus) {
       dialog.hidden = false;
-      dialog.ariaModal = String(matchMedia(COVERS).matches);
+      dialog.ariaModal = String(matchMedia(FULL_SCREEN).matches);
       badge.clear();
-      log.toEnd();
+      log.scrollToEnd();
       if (withFocus) {
         focus();
       }
@@ -96,7 +97,7 @@ export async function mount(context: PanelContext): Promise<Panel> {
     hide() {
       dialog.hidden = true;
     },
-    send: ask,
-    restored: log.restore,
+    send,
+    restored: log.restoreScroll,
   };
 }

@@ -1,74 +1,79 @@
 import { el, icon } from "../shared/dom.ts";
-import { showMarkdown } from "./render.ts";
-import type { Entry } from "./store.ts";
-import { fill, meaningOf, type Words } from "./words.ts";
+import { renderMarkdown } from "./render-markdown.ts";
+import type { Entry } from "./session-store.ts";
+import { fillPlaceholders, noticeFor, type Words } from "./words.ts";
 
 const THUMB =
   "M7 10v10H4V10zM7 11l4-7c1.6 0 2.5 1.2 2.2 2.7L12.5 10H18c1.4 0 2.3 1.2 2 2.5l-1.3 5.6c-.3 1.1-1.2 1.9-2.4 1.9H7";
 
-/** What a visitor can do with a message. */
+/** What the visitor can do with a message. */
 export interface MessageActions {
   rate(entry: Entry, rating: "up" | "down" | ""): void;
   retry(entry: Entry): void;
 }
 
-/** A message on the screen. */
+/** The element of one message. */
 export interface MessageView {
   readonly element: HTMLElement;
-  /** Shows the entry as it is now; `waitS` is the time until it is sent again, `live` that its answer is on its way. */
-  update(entry: Entry, state: { readonly live?: boolean; readonly waitS?: number }): void;
+  /** Shows an entry. `isReplying`: the reply is being received. `waitS`: seconds until the message is sent again. */
+  update(entry: Entry, state: { readonly isReplying?: boolean; readonly waitS?: number }): void;
 }
 
-/** Makes the view of one message. */
-export function messageView(role: Entry["role"], name: string, words: Words, actions: MessageActions): MessageView {
-  const mine = role === "user";
+/** Creates the view of one message. */
+export function createMessageView(
+  role: Entry["role"],
+  botName: string,
+  words: Words,
+  actions: MessageActions,
+): MessageView {
+  const isVisitor = role === "user";
   let entry: Entry;
-  // The direction is the text's, not the bubble's: that one keeps its side and its corner.
+  // dir="auto" is on the text and not on the bubble, whose alignment and corner depend on the panel's direction.
   const text = el("div", { dir: "auto" });
   const bubble = el("div", { class: "bubble" }, text);
   const notice = el("span");
   const retry = el("button", { type: "button", class: "link", onclick: () => actions.retry(entry) }, words.retry);
-  const below = el("p", { class: "notice" }, notice, " ", retry);
+  const footer = el("p", { class: "notice" }, notice, " ", retry);
   const typing = el(
     "div",
     { class: "typing" },
-    el("span", { class: "sr" }, fill(words.typing, { name })),
+    el("span", { class: "sr" }, fillPlaceholders(words.typing, { name: botName })),
     el("span", { class: "dots" }, el("i"), el("i"), el("i")),
   );
-  const thumbs = (["up", "down"] as const).map((way) =>
+  const thumbs = (["up", "down"] as const).map((value) =>
     el(
       "button",
       {
         type: "button",
-        class: `icon thumb ${way}`,
-        "aria-label": words[way],
-        title: words[way],
-        onclick: () => actions.rate(entry, entry.rating === way ? "" : way),
+        class: `icon thumb ${value}`,
+        "aria-label": words[value],
+        title: words[value],
+        onclick: () => actions.rate(entry, entry.rating === value ? "" : value),
       },
       icon(THUMB),
     ),
   );
   const rating = el("div", { class: "rating" }, ...thumbs);
-  const who = el("span", { class: "sr" }, `${mine ? words.you : name}: `);
+  const author = el("span", { class: "sr" }, `${isVisitor ? words.you : botName}: `);
   return {
-    element: el("div", { class: `message ${role}` }, who, bubble, ...(mine ? [] : [typing, rating]), below),
-    update(now, { live = false, waitS = 0 }) {
-      entry = now;
-      if (mine) {
-        text.textContent = now.text;
+    element: el("div", { class: `message ${role}` }, author, bubble, ...(isVisitor ? [] : [typing, rating]), footer),
+    update(newEntry, { isReplying = false, waitS = 0 }) {
+      entry = newEntry;
+      if (isVisitor) {
+        text.textContent = entry.text;
       } else {
-        showMarkdown(text, now.text);
+        renderMarkdown(text, entry.text);
       }
-      bubble.hidden = !now.text;
-      typing.hidden = !(live && bubble.hidden);
-      rating.hidden = live || now.messageId === undefined || now.failed !== undefined;
+      bubble.hidden = !entry.text;
+      typing.hidden = !(isReplying && bubble.hidden);
+      rating.hidden = isReplying || entry.messageId === undefined || entry.failed !== undefined;
       for (const [at, thumb] of thumbs.entries()) {
-        thumb.ariaPressed = String(now.rating === (at ? "down" : "up"));
+        thumb.ariaPressed = String(entry.rating === (at ? "down" : "up"));
       }
-      const meaning = now.failed && !live ? meaningOf(now.failed) : undefined;
-      notice.textContent = waitS ? fill(words.wait, { n: waitS }) : meaning ? words[meaning.word] : "";
-      below.hidden = !notice.textContent;
-      retry.hidden = waitS > 0 || !meaning?.retry;
+      const failure = entry.failed && !isReplying ? noticeFor(entry.failed) : undefined;
+      notice.textContent = waitS ? fillPlaceholders(words.wait, { n: waitS }) : failure ? words[failure.key] : "";
+      footer.hidden = !notice.textContent;
+      retry.hidden = waitS > 0 || !failure?.canRetry;
     },
   };
 }

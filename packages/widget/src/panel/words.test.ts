@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { launcherWords } from "../launcher/words.ts";
-import { ENGLISH, fill, meaningOf, pickLanguage } from "./words.ts";
+import { ENGLISH, fillPlaceholders, noticeFor, pickLanguage } from "./words.ts";
 
 const FOLDER = join(import.meta.dirname, "../lang");
 const LANGUAGES = readdirSync(FOLDER).map((file) => file.replace(".json", ""));
 
-/** Every code of the contract and of the design, and those of the widget's own. */
+/** The error codes of the API and of the widget. */
 const CODES = [
   ["invalid_json", "refused", false],
   ["invalid_message", "refused", false],
@@ -36,18 +36,18 @@ const CODES = [
   ["network", "network", true],
   ["interrupted", "interrupted", true],
   ["stopped", "stopped", true],
-  ["a_code_of_tomorrow", "failed", true],
+  ["unknown_code", "failed", true],
 ] as const;
 
-describe("the words for a code", () => {
-  it.each(CODES)("%s are %s, trying again %s", (code, word, retry) => {
-    expect(meaningOf(code)).toEqual({ word, retry });
-    expect(ENGLISH[word]).not.toContain("_");
+describe("noticeFor", () => {
+  it.each(CODES)("returns for %s the text %s, with canRetry %s", (code, key, canRetry) => {
+    expect(noticeFor(code)).toEqual({ key, canRetry });
+    expect(ENGLISH[key]).not.toContain("_");
   });
 });
 
-describe("a language", () => {
-  it.each(LANGUAGES)("%s says everything that English says, with the same places for values", (lang) => {
+describe("the language files", () => {
+  it.each(LANGUAGES)("have in %s the keys and placeholders of English", (lang) => {
     const words = JSON.parse(readFileSync(join(FOLDER, `${lang}.json`), "utf8")) as Record<string, string>;
     expect(Object.keys(words)).toEqual(Object.keys(ENGLISH));
     for (const [key, english] of Object.entries(ENGLISH)) {
@@ -56,11 +56,13 @@ describe("a language", () => {
     }
   });
 
-  it.each(LANGUAGES)("%s has words for the launcher too", (lang) => {
+  it.each(LANGUAGES)("have in %s the texts of the launcher", (lang) => {
     expect(launcherWords(lang)).not.toBe(launcherWords("en"));
   });
+});
 
-  it("is found by its tag, its region or not at all", () => {
+describe("pickLanguage", () => {
+  it("returns the language of the tag or of its first part, and undefined without one", () => {
     expect(pickLanguage("pt-br", LANGUAGES)).toBe("pt");
     expect(pickLanguage("zh-hant-tw", LANGUAGES)).toBe("zh");
     expect(pickLanguage("ar", LANGUAGES)).toBe("ar");
@@ -69,8 +71,8 @@ describe("a language", () => {
   });
 });
 
-describe("fill", () => {
-  it("puts values in, as text, and leaves what it does not know", () => {
-    expect(fill("{name} has {n} of {other}", { name: "$&", n: 3 })).toBe("$& has 3 of {other}");
+describe("fillPlaceholders", () => {
+  it("inserts values as plain text and leaves placeholders without a value", () => {
+    expect(fillPlaceholders("{name} has {n} of {other}", { name: "$&", n: 3 })).toBe("$& has 3 of {other}");
   });
 });

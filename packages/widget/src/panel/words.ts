@@ -1,6 +1,6 @@
-// What the panel says to visitors. English is built in; each file in src/lang holds the same keys in another language.
+// The panel's texts. English is built in. Each file in src/lang translates the same keys to another language.
 
-/** English. `{n}` stands for a number, `{name}` for the bot's name. */
+/** The English texts. `{n}` is replaced by a number, `{name}` by the bot's name. */
 export const ENGLISH = {
   input: "Your message",
   placeholder: "Write a message…",
@@ -14,10 +14,10 @@ export const ENGLISH = {
   typing: "{name} is writing",
   up: "Good answer",
   down: "Bad answer",
-  unrated: "The rating could not be saved.",
+  ratingFailed: "The rating could not be saved.",
   retry: "Try again",
   latest: "Newest message",
-  over: "{n} characters too many",
+  excess: "{n} characters too many",
   stopped: "Stopped.",
   offline: "You are offline. Your message is kept and will be sent when you are back.",
   network: "The connection was lost. Please try again.",
@@ -33,10 +33,10 @@ export const ENGLISH = {
   ended: "The earlier conversation has ended. This is a new one.",
 } as const;
 
-/** The words of one language. */
+/** The texts in one language. */
 export type Words = Readonly<Record<keyof typeof ENGLISH, string>>;
 
-/** The codes behind the words; a code that is not here has failed. */
+/** The error codes for which a text is shown. Any other code shows `failed`. */
 const CODES: Readonly<Partial<Record<keyof Words, string>>> = {
   stopped: "stopped",
   offline: "offline",
@@ -52,35 +52,36 @@ const CODES: Readonly<Partial<Record<keyof Words, string>>> = {
   ended: "session_not_found",
 };
 
-/** Asking the same again cannot help after these. */
+/** The texts without a button to try again, because the same message would fail again. */
 const FINAL = ["refused", "long", "closed", "quota", "ended"];
 
-/** The key of the words for a code, and whether trying again may help. */
-export function meaningOf(code: string): { readonly word: keyof Words; readonly retry: boolean } {
-  const word = (Object.keys(CODES) as (keyof Words)[]).find((key) => CODES[key]?.split(" ").includes(code)) ?? "failed";
-  return { word, retry: !FINAL.includes(word) };
+/** Returns the key of the text for an error code, and whether to offer another try. */
+export function noticeFor(code: string): { readonly key: keyof Words; readonly canRetry: boolean } {
+  const key =
+    (Object.keys(CODES) as (keyof Words)[]).find((each) => CODES[each]?.split(" ").includes(code)) ?? "failed";
+  return { key, canRetry: !FINAL.includes(key) };
 }
 
-/** Puts values into the braces of a text. */
-export function fill(text: string, values: Readonly<Record<string, string | number>>): string {
-  return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+/** Replaces the placeholders of a text. Placeholders without a value stay. */
+export function fillPlaceholders(text: string, values: Readonly<Record<string, string | number>>): string {
+  return text.replace(/\{(\w+)\}/g, (placeholder, name: string) => String(values[name] ?? placeholder));
 }
 
-/** The language of the list that serves a tag best (`pt-BR` → `pt`), or undefined for English. */
+/** Returns the offered language that fits a tag best (`pt-br` → `pt`), or undefined for English. */
 export function pickLanguage(tag: string, offered: readonly string[]): string | undefined {
   return offered.find((lang) => lang === tag) ?? offered.find((lang) => lang === tag.split("-")[0]);
 }
 
-const DEADLINE_MS = 3_000;
+const TIMEOUT_MS = 3_000;
 
-/** Fetches the words of a language; English when it has no file or the file does not come in time. */
+/** Fetches the texts in a language. Returns English if there is no translation or it cannot be fetched within 3 s. */
 export async function loadWords(tag: string, base: string): Promise<Words> {
   const [hash, offered] = LANGUAGES;
   const lang = pickLanguage(tag, offered);
   if (!lang) {
     return ENGLISH;
   }
-  const signal = AbortSignal.timeout(DEADLINE_MS);
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
   return fetch(`${base}widget/${lang}.${hash}.json`, { credentials: "omit", signal })
     .then((response) => response.json() as Promise<Words>)
     .catch(() => ENGLISH);

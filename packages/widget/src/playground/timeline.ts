@@ -1,13 +1,13 @@
 import { el } from "../shared/dom.ts";
 
-/** Shows the events of one turn as they come, each with the milliseconds since the request was sent. */
+/** Shows the events of one turn as they arrive, with the milliseconds since the request, and a summary at the end. */
 export class Timeline {
   readonly #rows: HTMLElement;
   readonly #metering: HTMLElement;
   readonly #now: () => number;
   #startedAt = 0;
   #firstTokenMs: number | undefined;
-  #tokens = 0;
+  #tokenEvents = 0;
 
   constructor(rows: HTMLElement, metering: HTMLElement, now: () => number) {
     this.#rows = rows;
@@ -18,7 +18,7 @@ export class Timeline {
   start(): void {
     this.#startedAt = this.#now();
     this.#firstTokenMs = undefined;
-    this.#tokens = 0;
+    this.#tokenEvents = 0;
     this.#rows.replaceChildren();
     this.#metering.replaceChildren();
   }
@@ -30,25 +30,25 @@ export class Timeline {
     this.#rows.append(row);
     if (name === "token") {
       this.#firstTokenMs ??= ms;
-      this.#tokens++;
+      this.#tokenEvents++;
     }
     if (name === "done") {
-      this.#summarise(data, ms);
+      this.#showSummary(data, ms);
     }
   }
 
-  #summarise(data: Readonly<Record<string, unknown>>, ms: number): void {
-    const facts = {
+  #showSummary(data: Readonly<Record<string, unknown>>, ms: number): void {
+    const summary = {
       "Finish reason": data.finish_reason,
       Model: data.model,
       "Tokens in": data.tokens_in,
       "Tokens out": data.tokens_out,
       "First token, ms": this.#firstTokenMs?.toFixed(0),
-      "Whole turn, ms": ms.toFixed(0),
-      "Latency told, ms": data.latency_ms,
-      "Token events": this.#tokens,
+      "Total, ms": ms.toFixed(0),
+      "Latency by the service, ms": data.latency_ms,
+      "Token events": this.#tokenEvents,
     };
-    for (const [name, value] of Object.entries(facts)) {
+    for (const [name, value] of Object.entries(summary)) {
       if (value !== undefined && value !== "") {
         this.#metering.append(el("div", {}, el("dt", {}, name), el("dd", {}, String(value))));
       }

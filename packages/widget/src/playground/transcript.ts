@@ -1,7 +1,7 @@
 import { el } from "../shared/dom.ts";
 import { Failure } from "../shared/failure.ts";
 
-/** What the page shows of an exported message. */
+/** The fields of an exported message that the page shows. */
 interface ExportedMessage {
   readonly id: string;
   readonly role: string;
@@ -15,9 +15,9 @@ interface ExportedMessage {
   readonly rag_chunks_used: readonly number[];
 }
 
-/** Fetches a session's export document. Throws a Failure with the service's code. */
-export async function fetchExport(session: string, token: string): Promise<string> {
-  const response = await fetch(`/api/conversations/${session}/export.json`, {
+/** Fetches a session's transcript, a JSON document. Throws a Failure. */
+export async function fetchExport(sessionId: string, token: string): Promise<string> {
+  const response = await fetch(`/api/conversations/${sessionId}/export.json`, {
     headers: { Authorization: `Bearer ${token}` },
     credentials: "omit",
   }).catch(() => {
@@ -29,9 +29,9 @@ export async function fetchExport(session: string, token: string): Promise<strin
   return response.text();
 }
 
-/** The rows of the transcript's table. */
-export function transcriptRows(document: string): HTMLTableRowElement[] {
-  const { messages } = JSON.parse(document) as { messages: readonly ExportedMessage[] };
+/** Creates one table row per message of a transcript. */
+export function transcriptRows(transcript: string): HTMLTableRowElement[] {
+  const { messages } = JSON.parse(transcript) as { messages: readonly ExportedMessage[] };
   return messages.map((message) => {
     const chunks = message.rag_chunks_used;
     const cells = [

@@ -7,36 +7,38 @@ const COLORS: readonly Rgb[] = STEPS.flatMap((red) =>
 );
 
 describe("contrast", () => {
-  it("is that of WCAG 2.2", () => {
+  it("returns the ratio of WCAG 2.2", () => {
     expect(contrast([255, 255, 255], [0, 0, 0])).toBe(21);
     expect(contrast(parseColor("#777777"), [255, 255, 255])).toBeCloseTo(4.48, 2);
     expect(contrast(parseColor("#0000ff"), parseColor("#ffff00"))).toBeCloseTo(8, 1);
   });
+});
 
-  it("of the text on any colour is at least 4.5:1", () => {
+describe("inkOn", () => {
+  it("returns a text colour with at least 4.5:1 on any background", () => {
     for (const color of COLORS) {
       expect(contrast(color, parseColor(inkOn(color)))).toBeGreaterThanOrEqual(4.5);
     }
   });
+});
 
+describe("accentOn", () => {
   it.each([
     ["light", ["#ffffff", "#f1f3f6"], 0],
     ["dark", ["#16181d", "#242830"], 255],
-  ] as const)("of any accent is at least 4.5:1 on each %s surface", (_, hexes, target) => {
-    const surfaces = hexes.map(parseColor);
+  ] as const)("returns at least 4.5:1 on the %s theme for any colour", (_, hexes, target) => {
+    const backgrounds = hexes.map(parseColor);
     for (const color of COLORS) {
-      const accent = parseColor(toHex(accentOn(color, surfaces, target)));
-      expect(Math.min(...surfaces.map((surface) => contrast(accent, surface)))).toBeGreaterThanOrEqual(4.5);
+      const accent = parseColor(toHex(accentOn(color, backgrounds, target)));
+      expect(Math.min(...backgrounds.map((each) => contrast(accent, each)))).toBeGreaterThanOrEqual(4.5);
     }
   });
-});
 
-describe("an accent", () => {
-  it("is the colour itself where that stands out enough", () => {
+  it("returns a colour unchanged if its contrast is enough", () => {
     expect(accentOn([47, 95, 208], [[255, 255, 255]], 0)).toEqual([47, 95, 208]);
   });
 
-  it("keeps its hue as it is darkened", () => {
+  it("keeps the order of the channels when it darkens a colour", () => {
     const [red, green, blue] = accentOn([255, 200, 0], [[255, 255, 255]], 0);
     expect(red).toBeGreaterThan(green);
     expect(green).toBeGreaterThan(blue);
@@ -44,13 +46,13 @@ describe("an accent", () => {
 });
 
 describe("parseColor", () => {
-  it("reads either case, and falls back to a readable colour", () => {
+  it("reads both cases and returns a readable colour for anything else", () => {
     expect(parseColor("#FFcc00")).toEqual([255, 204, 0]);
     expect(parseColor("red")).toEqual(parseColor("#2f5fd0"));
     expect(parseColor("")).toEqual(parseColor("#2f5fd0"));
   });
 
-  it("is undone by toHex", () => {
+  it("is the inverse of toHex", () => {
     expect(toHex(parseColor("#0a0b0c"))).toBe("#0a0b0c");
   });
 });

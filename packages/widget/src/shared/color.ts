@@ -1,15 +1,16 @@
 /** Red, green and blue, 0 to 255. */
 export type Rgb = readonly [number, number, number];
 
-/** What text on a colour may be, in the order of preference at equal contrast. */
-const INKS = ["#ffffff", "#000000"];
+/** The minimum contrast ratio for text, from WCAG 2.2 AA. */
+const MIN_CONTRAST = 4.5;
 
-/** Parses `#RRGGBB`; anything else is a calm blue, so that a bad colour never leaves the widget unreadable. */
+/** Parses `#RRGGBB`. Returns a readable blue for anything else. */
 export function parseColor(hex: string): Rgb {
   const value = Number.parseInt(/^#([\da-f]{6})$/i.exec(hex)?.[1] ?? "2f5fd0", 16);
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
+/** The relative luminance of WCAG 2.2, 0 to 1. */
 function luminance(color: Rgb): number {
   const [red, green, blue] = color.map((channel) => {
     const share = channel / 255;
@@ -18,35 +19,33 @@ function luminance(color: Rgb): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/** The contrast ratio of WCAG 2.2, 1 to 21. */
+/** Returns the contrast ratio of WCAG 2.2, 1 to 21. */
 export function contrast(first: Rgb, second: Rgb): number {
-  const one = luminance(first);
-  const other = luminance(second);
+  const [one, other] = [luminance(first), luminance(second)];
   return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
 }
 
-/** Black or white, whichever stands out more on the colour: one of the two always reaches 4.58:1. */
-export function inkOn(color: Rgb): string {
-  const [white, black] = INKS.map((ink) => contrast(color, parseColor(ink))) as [number, number];
-  return INKS[white >= black ? 0 : 1] as string;
+/** Returns the text colour for a background: white or black, whichever has more contrast, which is at least 4.58:1. */
+export function inkOn(background: Rgb): string {
+  return contrast(background, [255, 255, 255]) >= contrast(background, [0, 0, 0]) ? "#ffffff" : "#000000";
 }
 
 /**
- * The colour itself, or as little nearer to the target, 0 for black or 255 for white, as makes it at least 4.5:1 on every
- * one of the surfaces.
+ * Mixes the colour with black (`target` 0) or white (255), just enough for a contrast of 4.5:1 on every background.
+ * Returns the target itself if no mixture is enough.
  */
-export function accentOn(color: Rgb, surfaces: readonly Rgb[], target: 0 | 255): Rgb {
+export function accentOn(color: Rgb, backgrounds: readonly Rgb[], target: 0 | 255): Rgb {
   for (let share = 0; ; share += 0.04) {
     const mixed = color.map((channel) =>
       Math.round(channel + (target - channel) * Math.min(share, 1)),
     ) as unknown as Rgb;
-    if (share >= 1 || surfaces.every((surface) => contrast(mixed, surface) >= 4.5)) {
+    if (share >= 1 || backgrounds.every((background) => contrast(mixed, background) >= MIN_CONTRAST)) {
       return mixed;
     }
   }
 }
 
-/** Writes a colour as `#rrggbb`. */
+/** Formats a colour as `#rrggbb`. */
 export function toHex([red, green, blue]: Rgb): string {
   return `#${((1 << 24) | (red << 16) | (green << 8) | blue).toString(16).slice(1)}`;
 }

@@ -1,7 +1,7 @@
-/** What an element can be given: attributes, and listeners under `on<event>`. */
+/** An element's attributes, and its event listeners under `on<event>`. */
 export type Attributes = Readonly<Record<string, string | ((event: never) => void)>>;
 
-/** Makes an element. Text is always text: nothing here parses HTML, so nothing needs a trusted type. */
+/** Creates an element. Strings become text nodes and are never parsed as HTML, so no trusted type is needed. */
 export function el<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},
@@ -19,11 +19,11 @@ export function el<Tag extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Makes an icon of 24 units drawn with lines. */
+/** Creates an SVG icon from a path in a 24 by 24 view box. */
 export function icon(path: string): SVGElement {
-  const make = (name: string) => document.createElementNS("http://www.w3.org/2000/svg", name);
-  const svg = make("svg");
-  const line = make("path");
+  const create = (name: string) => document.createElementNS("http://www.w3.org/2000/svg", name);
+  const svg = create("svg");
+  const line = create("path");
   svg.setAttribute("viewBox", "0 0 24 24");
   svg.setAttribute("aria-hidden", "true");
   line.setAttribute("d", path);
@@ -31,7 +31,7 @@ export function icon(path: string): SVGElement {
   return svg;
 }
 
-/** Adds a style sheet to a shadow root or document without a style element, which a strict policy would refuse. */
+/** Adds CSS to a shadow root or document as a constructed style sheet. A strict policy would block a style element. */
 export function addStyles(root: DocumentOrShadowRoot, css: string): void {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(css);

@@ -1,7 +1,10 @@
-/** A turn that did not end well: the service's code, or `offline`, `network`, `interrupted` of our own. */
+/**
+ * A request or turn that failed. The code is one of the service's, or one of the widget's own: `network`, `offline`,
+ * `interrupted`, `stopped`, `empty`, `failed`, `refused` and `unavailable`.
+ */
 export class Failure extends Error {
   readonly code: string;
-  /** Seconds the service asks to wait; 0 when it does not. */
+  /** The service's Retry-After in seconds; 0 without one. */
   readonly retryAfterS: number;
 
   constructor(code: string, retryAfterS = 0) {
@@ -10,7 +13,7 @@ export class Failure extends Error {
     this.retryAfterS = retryAfterS;
   }
 
-  /** Reads a refusal that came before the stream: `{"error"}` for visitors, `{"detail"}` for operators. */
+  /** Reads an error response: `{"error"}` of the chat endpoint, `{"detail"}` of the playground and export. */
   static async of(response: Response): Promise<Failure> {
     const body = (await response.json().catch(() => ({}))) as { error?: string; detail?: string };
     const fallback = response.status < 500 ? "refused" : "unavailable";

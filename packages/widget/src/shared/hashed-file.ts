@@ -1,2 +1,2 @@
-/** A file under /widget/ with its `sha384-…` integrity. */
+/** A file under /widget/ with its integrity hash, `sha384-…`. */
 export type HashedFile = readonly [file: string, integrity: string];

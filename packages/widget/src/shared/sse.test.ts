@@ -18,27 +18,27 @@ const EVENTS = [
   { name: "message", data: "x" },
 ];
 
-describe("the event stream parser", () => {
-  it("reads names and data with every kind of line end", () => {
+describe("sseParser", () => {
+  it("reads names and data with LF, CRLF and CR line ends", () => {
     expect(parse(STREAM, "\n")).toEqual(EVENTS);
   });
 
-  it("gives the same events wherever the stream is cut", () => {
+  it("returns the same events however the stream is split into chunks", () => {
     for (let cut = 0; cut <= STREAM.length; cut++) {
       expect(parse(STREAM.slice(0, cut), STREAM.slice(cut), "\n")).toEqual(EVENTS);
     }
     expect(parse(...STREAM, "\n")).toEqual(EVENTS);
   });
 
-  it("joins data lines, and takes one space after the colon at most", () => {
+  it("joins data lines with newlines and drops one space after the colon", () => {
     expect(parse("data: one\ndata:  two\ndata\n\n")).toEqual([{ name: "message", data: "one\n two\n" }]);
   });
 
-  it("passes over comments, ids, retry hints and events without data", () => {
+  it("ignores comments, ids, retry hints and events without data", () => {
     expect(parse(": hello\nid: 7\nretry: 100\nevent: empty\n\ndata: y\n\n")).toEqual([{ name: "message", data: "y" }]);
   });
 
-  it("holds back an event that is not ended", () => {
+  it("returns no event before its blank line", () => {
     expect(parse("event: token\ndata: half")).toEqual([]);
     expect(parse("event: token\ndata: half\n")).toEqual([]);
   });

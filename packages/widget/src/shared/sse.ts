@@ -1,19 +1,19 @@
-/** One Server-Sent Event: its name (`message` when the stream gives none) and its data lines joined by newlines. */
+/** One Server-Sent Event: its name (`message` if the stream gives none) and its data lines, joined by newlines. */
 export interface ServerEvent {
   readonly name: string;
   readonly data: string;
 }
 
 /**
- * Returns a function that takes text as it arrives, cut anywhere, and calls back once an event is complete. Comments,
- * ids and retry hints are passed over; an event without data is none, as the standard says.
+ * Returns a function that takes the stream's text in chunks of any size and calls `onEvent` for each complete event.
+ * Ignores comments, ids, retry hints, and events without data, as the standard requires.
  */
 export function sseParser(onEvent: (event: ServerEvent) => void): (chunk: string) => void {
-  let rest = "";
+  let incompleteLine = "";
   let name = "";
   let data: string[] = [];
-  const line = (text: string) => {
-    if (text === "") {
+  const readLine = (line: string) => {
+    if (line === "") {
       if (data.length > 0) {
         onEvent({ name: name || "message", data: data.join("\n") });
       }
@@ -21,7 +21,7 @@ export function sseParser(onEvent: (event: ServerEvent) => void): (chunk: string
       data = [];
       return;
     }
-    const [, field, value = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(text) ?? [];
+    const [, field, value = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
     if (field === "event") {
       name = value;
     } else if (field === "data") {
@@ -29,11 +29,11 @@ export function sseParser(onEvent: (event: ServerEvent) => void): (chunk: string
     }
   };
   return (chunk) => {
-    // A carriage return at the end may be the first half of a line end: it waits for the next chunk.
-    const lines = (rest + chunk).split(/\r\n|\n|\r(?!$)/);
-    rest = lines.pop() ?? "";
-    for (const text of lines) {
-      line(text);
+    // A carriage return at the end of a chunk may be the first half of CRLF, so it stays in the incomplete line.
+    const lines = (incompleteLine + chunk).split(/\r\n|\n|\r(?!$)/);
+    incompleteLine = lines.pop() ?? "";
+    for (const line of lines) {
+      readLine(line);
     }
   };
 }

@@ -5,15 +5,15 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { streamTurn } from "./stream-turn.ts";
 
 let server: Server;
-let answers: ServerResponse[];
+let responses: ServerResponse[];
 let events: string[];
 
 beforeEach(async () => {
-  answers = [];
+  responses = [];
   events = [];
   server = createServer((_, response) => {
     response.writeHead(200, { "Content-Type": "text/event-stream" }).flushHeaders();
-    answers.push(response);
+    responses.push(response);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -29,7 +29,7 @@ afterEach(async () => {
   await once(server, "close");
 });
 
-/** Starts a turn, and waits until the service has been asked. */
+/** Starts a turn and waits until the server has received its request. */
 async function start(signal = new AbortController().signal) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const turn = streamTurn({ url, body: {}, signal, onEvent: (name) => events.push(name) });
@@ -37,63 +37,63 @@ async function start(signal = new AbortController().signal) {
     () => "done",
     (error: Error) => error.message,
   );
-  await vi.waitFor(() => expect(answers).toHaveLength(1));
-  return { outcome, answer: answers[0] as ServerResponse };
+  await vi.waitFor(() => expect(responses).toHaveLength(1));
+  return { outcome, response: responses[0] as ServerResponse };
 }
 
-/** Writes, and waits until it was read. */
-async function write(answer: ServerResponse, text: string, name: string) {
-  answer.write(text);
+/** Writes an event of this name and waits until the turn has received it. */
+async function writeEvent(response: ServerResponse, name: string) {
+  response.write(`: heartbeat\n\nevent: ${name}\ndata: {}\n\n`);
   await vi.waitFor(() => expect(events.at(-1)).toBe(name));
 }
 
-describe("a turn", () => {
-  it("is over after 45 s without a sign of life, and not while heartbeats come", async () => {
-    const { outcome, answer } = await start();
-    for (let beats = 0; beats < 5; beats++) {
+describe("streamTurn", () => {
+  it("fails with network after 45 s of silence, but not while data arrives", async () => {
+    const { outcome, response } = await start();
+    for (let count = 0; count < 5; count++) {
       await vi.advanceTimersByTimeAsync(30_000);
-      await write(answer, `: still here\n\nevent: beat${beats}\ndata: {}\n\n`, `beat${beats}`);
+      await writeEvent(response, `event${count}`);
     }
     await vi.advanceTimersByTimeAsync(45_000);
-    const gone = once(answer, "close");
+    const closed = once(response, "close");
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await outcome).toBe("network");
-    await gone;
+    await closed;
   });
 
-  it("ends with its done event, whatever the connection does then", async () => {
-    const { outcome, answer } = await start();
-    answer.write("event: done\ndata: {}\n\n");
+  it("ends at the done event and closes the connection 2 s later", async () => {
+    const { outcome, response } = await start();
+    response.write("event: done\ndata: {}\n\n");
     expect(await outcome).toBe("done");
     expect(events).toEqual(["done"]);
-    const gone = once(answer, "close");
+    const closed = once(response, "close");
     await vi.advanceTimersByTimeAsync(2_000);
-    await gone;
+    await closed;
   });
 
-  it("is interrupted when the stream ends without one", async () => {
-    const { outcome, answer } = await start();
-    answer.end("event: token\ndata: {}\n\n");
+  it("fails with interrupted when the stream ends without done", async () => {
+    const { outcome, response } = await start();
+    response.end("event: token\ndata: {}\n\n");
     expect(await outcome).toBe("interrupted");
   });
 
-  it("ends with the reason of whoever stopped it, and closes the connection", async () => {
+  it("throws the signal's reason and closes the connection when it is aborted", async () => {
     const stop = new AbortController();
-    const { outcome, answer } = await start(stop.signal);
-    const gone = once(answer, "close");
+    const { outcome, response } = await start(stop.signal);
+    const closed = once(response, "close");
     stop.abort(new Error("enough"));
     expect(await outcome).toBe("enough");
-    await gone;
+    await closed;
   });
 
-  it("is lost when it is not one that can be read", async () => {
-    const { outcome, answer } = await start();
-    answer.write("event: token\ndata: {not json\n\n");
-    const gone = once(answer, "close");
+  it("fails with network and closes the connection when an event is not JSON", async () => {
+    const { outcome, response } = await start();
+    response.write("event: token\ndata: {not json\n\n");
+    const closed = once(response, "close");
     await vi.waitFor(async () => {
       await vi.advanceTimersByTimeAsync(300);
       expect(await Promise.race([outcome, "pending"])).toBe("network");
     });
-    await gone;
+    await closed;
   });
 });

@@ -1,14 +1,16 @@
 import { Failure } from "./failure.ts";
-import { type ServerEvent, sseParser } from "./sse.ts";
+import { sseParser } from "./sse.ts";
 
-/** The service sends a sign of life every 15 s; three missed ones mean that nobody is there any more. */
-const SILENCE_MS = 45_000;
+/** The service sends a heartbeat every 15 s. After three missed ones the connection counts as lost. */
+const SILENCE_TIMEOUT_MS = 45_000;
 
-const LEAVING_MS = 250;
+/** Longer than a page that is being unloaded runs on. */
+const UNLOAD_MS = 250;
 
-const CLOSING_MS = 2_000;
+/** How long the service may take to close the stream after `done`. */
+const CLOSE_TIMEOUT_MS = 2_000;
 
-/** A turn to ask for. */
+/** A turn to request. */
 export interface TurnRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -18,23 +20,24 @@ export interface TurnRequest {
 }
 
 /**
- * Posts a message and calls back for each event of the reply, in order, `done` last. Throws a Failure when the service
- * refuses, cannot be reached, falls silent, or ends without `done`; and the signal's reason when that was aborted.
+ * Posts a message and calls `onEvent` for each event of the reply, in order, `done` last. Throws the signal's reason
+ * when it is aborted. Throws a Failure when the service returns an error, cannot be reached, sends nothing for 45 s, or
+ * ends the stream without `done`.
  */
 export async function streamTurn(request: TurnRequest): Promise<void> {
   const connection = new AbortController();
   const signal = AbortSignal.any([request.signal, connection.signal]);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const alive = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => connection.abort(), SILENCE_MS);
+  let silenceTimer: ReturnType<typeof setTimeout> | undefined;
+  const restartSilenceTimer = () => {
+    clearTimeout(silenceTimer);
+    silenceTimer = setTimeout(() => connection.abort(), SILENCE_TIMEOUT_MS);
   };
-  let done = false;
-  const parse = sseParser(({ name, data }: ServerEvent) => {
-    done ||= name === "done";
+  let isDone = false;
+  const parse = sseParser(({ name, data }) => {
+    isDone ||= name === "done";
     request.onEvent(name, JSON.parse(data) as Record<string, unknown>);
   });
-  alive();
+  restartSilenceTimer();
   try {
     const response = await fetch(request.url, {
       method: "POST",
@@ -47,26 +50,27 @@ export async function streamTurn(request: TurnRequest): Promise<void> {
       throw await Failure.of(response);
     }
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    for (let ended = false; !(done || ended); ) {
+    for (let hasEnded = false; !(isDone || hasEnded); ) {
       const part = await reader.read();
-      alive();
+      restartSilenceTimer();
       parse(part.value ?? "");
-      ended = part.done;
+      hasEnded = part.done;
     }
   } catch (error) {
     request.signal.throwIfAborted();
     if (error instanceof Failure) {
       throw error;
     }
-    // A page that is leaving has its requests cut first: by the time this goes on it has left, and kept what it had.
-    await new Promise((resolve) => setTimeout(resolve, LEAVING_MS));
+    // The browser aborts the requests of a page that is being unloaded. The page has saved the partial reply and must
+    // not show an error, so wait until it is gone.
+    await new Promise((resolve) => setTimeout(resolve, UNLOAD_MS));
     throw new Failure(navigator.onLine ? "network" : "offline");
   } finally {
-    clearTimeout(timer);
-    // After its last event the service closes the stream, and the connection can serve the next turn; nothing else may linger.
-    setTimeout(() => connection.abort(), done ? CLOSING_MS : 0);
+    clearTimeout(silenceTimer);
+    // After `done` the service closes the stream, and the connection can be reused. Otherwise close it at once.
+    setTimeout(() => connection.abort(), isDone ? CLOSE_TIMEOUT_MS : 0);
   }
-  if (!done) {
+  if (!isDone) {
     throw new Failure("interrupted");
   }
 }

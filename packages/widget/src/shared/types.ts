@@ -1,5 +1,5 @@
-// What the launcher and the panel say to each other. A page that was open during an upgrade joins an old launcher with a
-// new panel, so members are added here and never changed or removed.
+// The interface between launcher and panel. After an upgrade, a page that was already open runs an old launcher with a
+// new panel. Therefore members are only added here, never changed or removed.
 
 export type { HashedFile } from "./hashed-file.ts";
 
@@ -17,13 +17,13 @@ export interface BotConfig {
   readonly custom_css_vars: Readonly<Record<string, string>>;
 }
 
-/** Who the page says the visitor is; sent with every message. */
+/** Who the visitor is, according to the page. Sent with every message. */
 export interface Visitor {
   visitorId?: string | undefined;
   metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What `Parley.on` can be told of. */
+/** The events of `Parley.on` with their details. */
 export interface WidgetEvents {
   ready: Record<string, never>;
   open: Record<string, never>;
@@ -33,37 +33,37 @@ export interface WidgetEvents {
   new: Record<string, never>;
 }
 
-/** What the panel gets from the launcher. */
+/** What the launcher passes to the panel. */
 export interface PanelContext {
   /** The service's URL, ending in a slash. */
   readonly base: string;
   readonly publicKey: string;
-  /** The language asked for, as a BCP 47 tag. */
+  /** The preferred language, a BCP 47 tag in lower case. */
   readonly lang: string;
   readonly bot: BotConfig;
-  /** The element in the shadow root that everything stands in. */
+  /** The element in the shadow root that contains the whole widget. */
   readonly root: HTMLElement;
-  /** The launcher. */
+  /** The launcher's button. */
   readonly button: HTMLButtonElement;
   readonly visitor: Visitor;
   /** Aborted when the widget is destroyed. */
   readonly signal: AbortSignal;
   emit<Name extends keyof WidgetEvents>(name: Name, detail: WidgetEvents[Name]): void;
-  /** Asks the launcher to close the panel. */
+  /** Closes the panel, by way of the launcher. */
   close(): void;
 }
 
-/** What the launcher can ask of the panel. */
+/** What the launcher calls on the panel. */
 export interface Panel {
-  /** Shows the panel; with `focus`, for a visitor who asked for it, the keyboard goes there. */
+  /** Shows the panel. `focus` moves the keyboard focus into it, for a visitor who opened it. */
   show(focus: boolean): void;
   hide(): void;
   send(text: string): void;
-  /** The page has put the widget back where something had removed it; scroll positions were lost. */
+  /** Called after the widget was removed from the page and inserted again, which resets scroll positions. */
   restored(): void;
 }
 
-/** What the panel's module exports. */
+/** The exports of the panel's module. */
 export interface PanelModule {
   mount(context: PanelContext): Promise<Panel>;
 }

@@ -44,6 +44,27 @@ describe("moderation patterns", () => {
     expect(await adminFailure(add("secret", "question"))).toMatchObject({ code: Code.InvalidArgument });
   });
 
+  test("are refused beyond a size of 300 each and of 2,000 a bot, counting those for replies", async () => {
+    const moderation = system.ops(ModerationAdminService);
+    const bot = await createBot(system.database);
+    const add = (pattern: string, appliesTo = "message") =>
+      moderation.addPattern({ ...nameOf(bot), pattern, appliesTo });
+    expect(await adminFailure(add(".{0,200}"))).toMatchObject({
+      code: Code.InvalidArgument,
+      stable: "pattern_too_large",
+      message: expect.stringMatching(/its size is 40\d, and 300 is the most; use fewer or smaller counts$/),
+    });
+    const attack = (number: number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`;
+    for (let number = 1; number <= 13; number++) await add(attack(number), number % 2 === 0 ? "reply" : "message");
+    expect(await adminFailure(add(attack(14)))).toMatchObject({
+      code: Code.ResourceExhausted,
+      stable: "patterns_too_large",
+      message: expect.stringMatching(/with this one, of size 15\d, their size is 2[01]\d\d, and 2000 is the most/),
+    });
+    await add("rude");
+    expect((await moderation.listPatterns(nameOf(bot))).patterns).toHaveLength(14);
+  });
+
   test("are at most 100 a bot", async () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);

@@ -1,5 +1,5 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { compilePattern, requireReplyPattern } from "@parley/bot-rules/moderation";
+import { PatternRefused, type PatternThreads } from "@parley/bot-rules/moderation";
 import type { ModerationAdminService } from "@parley/rpc/conversation";
 import { type Database, invalid, notFound, ServiceError } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
@@ -10,15 +10,21 @@ const MAX_PATTERNS = 100;
 const DEFAULT_REASON = "blocked_pattern";
 
 /** The admin service of moderation patterns. */
-export function moderationAdmin(database: Database): ServiceImpl<typeof ModerationAdminService> {
+export function moderationAdmin(
+  database: Database,
+  patternThreads: Pick<PatternThreads, "check">,
+): ServiceImpl<typeof ModerationAdminService> {
   return {
     async addPattern(request) {
       const { workspaceId, pattern, fallback, reason } = request;
       const appliesTo = requireAppliesTo(request.appliesTo);
-      requirePattern(pattern, appliesTo);
+      if (pattern === "") throw invalid("pattern must not be empty");
+      requireText("pattern", pattern, 1_000);
       requireText("fallback", fallback, 2_000);
       requireText("reason", reason, 100);
       const botId = await requireBotId(database, request);
+      const others = (await listPatterns(database, workspaceId, botId)).map((each) => each.pattern);
+      await patternThreads.check(workspaceId, { pattern, isForReplies: appliesTo !== "message", others }).catch(refuse);
       const stored = await insertPattern(
         database,
         { workspaceId, botId },
@@ -50,15 +56,10 @@ function requireAppliesTo(text: string): AppliesTo {
   return appliesTo;
 }
 
-function requirePattern(pattern: string, appliesTo: AppliesTo): void {
-  if (pattern === "") throw invalid("pattern must not be empty");
-  requireText("pattern", pattern, 1_000);
-  try {
-    const matcher = compilePattern(pattern);
-    if (appliesTo !== "message") requireReplyPattern(matcher);
-  } catch (cause) {
-    throw invalid(cause instanceof Error ? cause.message : "the pattern is not valid");
-  }
+function refuse(error: unknown): never {
+  if (!(error instanceof PatternRefused)) throw error;
+  const { code, message } = error;
+  throw new ServiceError(code === "patterns_too_large" ? "resource_exhausted" : "invalid_argument", code, message);
 }
 
 function requireText(name: string, text: string, limit: number): void {

@@ -1,5 +1,5 @@
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
-import { compilePattern, type Matcher, type Pattern } from "@parley/bot-rules/moderation";
+import { type MessagePatterns, messagePatterns, type Pattern } from "@parley/bot-rules/moderation";
 import { type Tool, ToolSchema } from "@parley/rpc/llm";
 import { type Database, isUuid, isWorkspaceId } from "@parley/service-kit";
 import { LRUCache } from "lru-cache";
@@ -7,7 +7,7 @@ import { readBotConfig, type StoredBotConfig } from "./bot-config.store.ts";
 
 export type BotConfig = Omit<StoredBotConfig, "patterns" | "tools"> & {
   /** Those that are tried on the visitor's message. */
-  patterns: readonly { pattern: Pattern; matcher: Matcher }[];
+  messagePatterns: MessagePatterns;
   /** Those that are tried on the reply, each with the fallback that is shown. */
   replyPatterns: readonly Pattern[];
   tools: readonly Tool[];
@@ -19,17 +19,9 @@ export type BotConfigs = (workspaceId: string, botId: string) => Promise<BotConf
 /** Changes are in force everywhere within 5 s, so nothing is kept longer than this after it was asked for. */
 const MAX_AGE_MS = 4_000;
 const MAX_BOTS = 5_000;
-const MAX_COMPILED_PATTERNS = 1_000;
 
 /** The bots' configuration, read from the database at most every 4 s a bot, one read at a time. */
 export function cachedBotConfigs(database: Database): BotConfigs {
-  // Kept by their text across reloads: a matcher builds its automaton as it is used.
-  const matchers = new LRUCache<string, Matcher>({ max: MAX_COMPILED_PATTERNS });
-  const matcherOf = (pattern: string) => {
-    const known = matchers.get(pattern) ?? compilePattern(pattern);
-    matchers.set(pattern, known);
-    return known;
-  };
   const configs = new LRUCache<string, BotConfig>({
     max: MAX_BOTS,
     ttl: MAX_AGE_MS,
@@ -41,9 +33,7 @@ export function cachedBotConfigs(database: Database): BotConfigs {
       if (stored === undefined) return undefined;
       return {
         ...stored,
-        patterns: stored.patterns
-          .filter(({ appliesTo }) => appliesTo !== "reply")
-          .map((pattern) => ({ pattern, matcher: matcherOf(pattern.pattern) })),
+        messagePatterns: messagePatterns(stored.patterns.filter(({ appliesTo }) => appliesTo !== "reply")),
         replyPatterns: stored.patterns
           .filter(({ appliesTo }) => appliesTo !== "message")
           .map((pattern) => ({ ...pattern, fallback: pattern.fallback || stored.fallback })),

@@ -1,6 +1,7 @@
 import { marked } from "marked";
 import type { Block } from "./block.ts";
 import { htmlBlocks } from "./html-blocks.ts";
+import { markdownSections } from "./markdown-sections.ts";
 
 /** What is text; a PDF is read by its own reader. */
 export type TextFormat = "txt" | "md" | "html";
@@ -15,10 +16,15 @@ export function documentBlocks(format: TextFormat, text: string): Block[] {
       return textBlocks(text);
     case "md":
       // Markdown may hold HTML, so it is read as what it stands for.
-      return htmlBlocks(marked.parse(withoutFrontMatter(text), { async: false, gfm: true }));
+      return htmlBlocks(markdownHtml(text));
     case "html":
-      return htmlBlocks(text);
+      return htmlBlocks([text]);
   }
+}
+
+function* markdownHtml(markdown: string): Generator<string> {
+  for (const section of markdownSections(withoutFrontMatter(markdown)))
+    yield marked.parse(section, { async: false, gfm: true });
 }
 
 /** Paragraphs end at blank lines; a line break inside one is kept only before an item of a list. */

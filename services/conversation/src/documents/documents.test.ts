@@ -75,7 +75,42 @@ test("HTML is read without head, navigation, styles and scripts", () => {
   );
 });
 
-test("HTML nested a hundred thousand deep is read", () => {
+test("a table's caption and the text beside its cells are kept", () => {
+  const html = "<table><caption>Hours</caption><tr><th>Day<th>Time<tr><td>Monday<td>9–17</table>Closed on holidays.";
+  expect(documentBlocks("html", html).map((block) => block.text)).toEqual([
+    "Hours",
+    "Day: Monday; Time: 9–17.",
+    "Closed on holidays.",
+  ]);
+});
+
+test("Markdown of several sections reads as one", { timeout: 20_000 }, () => {
+  const count = 10_000;
+  const lines = (line: (at: number) => string) => Array.from({ length: count }, (_, at) => line(at)).join("\r\n");
+  const code = lines((at) => (at % 100 === 0 ? "" : `# ${at}`));
+  const markdown = [
+    "# Lists",
+    lines((at) => `- item ${at}, see [the *plans*][plans]`),
+    "# Tables",
+    `| A | B |\r\n|---|---|\r\n${lines((at) => `| a${at} | b${at} |`)}`,
+    "# Code",
+    `~~~~\r\n${code}\r\n~~~\r\nmore\r\n~~~~`,
+    "# Links",
+    "[plans]: https://example.com/plans",
+  ].join("\r\n\r\n");
+  const blocks = documentBlocks("md", markdown);
+  const under = (heading: string) => blocks.filter(({ headings }) => headings[0] === heading).map(({ text }) => text);
+  expect(under("Lists")).toEqual(Array.from({ length: count }, (_, at) => `item ${at}, see the plans`));
+  expect(under("Tables")).toEqual(Array.from({ length: count }, (_, at) => `A: a${at}; B: b${at}.`));
+  expect(under("Code")).toEqual([`\`\`\`\n${code.replaceAll("\r", "").trim()}\n~~~\nmore\n\`\`\``]);
+});
+
+test("an HTML table of 100,000 rows is read", { timeout: 20_000 }, () => {
+  const html = `<table>${"<tr><td>a</td><td>b</td></tr>".repeat(100_000)}</table>`;
+  expect(documentBlocks("html", html)).toHaveLength(100_000);
+});
+
+test("HTML nested a hundred thousand deep is read", { timeout: 20_000 }, () => {
   expect(documentBlocks("html", `${"<b>".repeat(100_000)}deep`)).toEqual([{ headings: [], text: "deep" }]);
 });
 

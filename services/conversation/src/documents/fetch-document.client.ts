@@ -12,7 +12,7 @@ import { charsetOf, formatOf } from "./media-type.ts";
 const TIMEOUT_MS = 20_000;
 const MAX_REDIRECTS = 5;
 
-export type FetchedDocument = { format: Format; content: Uint8Array<ArrayBuffer> };
+export type FetchedDocument = { format: Format; content: Uint8Array };
 
 /**
  * Fetches a document from a URL: from permitted addresses only, within 20 s, five redirects and a size; text comes back in UTF-8. Throws
@@ -51,7 +51,7 @@ function requireDocument({ status, headers, url }: ResponseHead): Format {
   return format;
 }
 
-function toUtf8(content: Uint8Array, charset: string): Uint8Array<ArrayBuffer> {
+function toUtf8(content: Uint8Array, charset: string): Uint8Array {
   return new TextEncoder().encode(decoderOf(charset).decode(content));
 }
 

@@ -1,12 +1,9 @@
-import { type DefaultTreeAdapterTypes, parse } from "parse5";
+import { Parser } from "htmlparser2";
 import type { Block } from "./block.ts";
-import { isElement, isText, lineText, rawText, tableRows } from "./html-text.ts";
 
-type Element = DefaultTreeAdapterTypes.Element;
-type Node = DefaultTreeAdapterTypes.ChildNode;
-
+/** Elements whose content is left out. A head needs no entry: only its title holds text that is in none of these. */
 const SKIPPED = new Set([
-  "head",
+  "title",
   "script",
   "style",
   "template",
@@ -23,60 +20,125 @@ const INLINE = new Set([
   ),
   ..."sup time tt u var wbr".split(" "),
 ]);
+/** Elements that are read in one piece, whatever elements are inside them. */
+const WHOLE = new Set(["h1", "h2", "h3", "h4", "h5", "h6", "pre", "td", "th"]);
 
-/** The readable text of an HTML document, block by block; scripts, styles and navigation are left out. */
-export function htmlBlocks(html: string): Block[] {
+type WholeElement = { name: string; depth: number; text: string };
+type Cell = { text: string; isHeading: boolean };
+
+/** The readable text of an HTML document, which comes in parts, block by block; scripts, styles and navigation are left out. */
+export function htmlBlocks(html: Iterable<string>): Block[] {
   const reader = new Reader();
-  // A list of what is still to do and not recursion: documents may be nested deeper than the stack.
-  const pending: (Node | "end of block")[] = parse(html).childNodes.toReversed();
-  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-    if (node === "end of block") reader.endBlock();
-    else if (isText(node)) reader.line += node.value;
-    else if (isElement(node) && !SKIPPED.has(node.tagName)) {
-      if (INLINE.has(node.tagName)) pending.push(...node.childNodes.toReversed());
-      else if (!reader.readWhole(node)) pending.push("end of block", ...node.childNodes.toReversed());
-    }
-  }
+  const parser = new Parser({
+    onopentagname: (name) => reader.open(name),
+    ontext: (text) => reader.text(text),
+    onclosetag: (name) => reader.close(name),
+  });
+  for (const part of html) parser.write(part);
+  parser.end();
   reader.endBlock();
   return reader.blocks;
 }
 
+/** Takes tags and text in the order of the document. It keeps no tree, which would need 30 times the memory of the document. */
 class Reader {
   readonly blocks: Block[] = [];
-  /** Text that belongs together so far. */
-  line = "";
+  /** Number of open elements. */
+  #depth = 0;
+  /** Depth of the open element that is left out; 0 if there is none. */
+  #skippedDepth = 0;
+  #whole: WholeElement | undefined;
+  /** Text of the current block. */
+  #line = "";
   /** By level; empty where a level was left out. */
+  #levels: string[] = [];
   #headings: string[] = [];
+  /** Cells of the current table row. */
+  #row: Cell[] = [];
+  /** Headings of the current table's columns; undefined before its first row. */
+  #columns: string[] | undefined;
 
-  endBlock(): void {
-    this.#add(this.line.replace(/\s+/g, " ").trim());
-    this.line = "";
+  open(name: string): void {
+    this.#depth++;
+    if (this.#skippedDepth > 0) return;
+    if (SKIPPED.has(name)) {
+      this.#skippedDepth = this.#depth;
+      return;
+    }
+    if (this.#whole !== undefined || INLINE.has(name)) return;
+    this.endBlock();
+    if (WHOLE.has(name)) this.#whole = { name, depth: this.#depth, text: "" };
+    else if (name === "table") this.#columns = undefined;
   }
 
-  /** Begins a block with an element; true when there is nothing more to read in it. */
-  readWhole(element: Element): boolean {
-    this.endBlock();
-    const { tagName } = element;
-    const level = Number(/^h([1-6])$/.exec(tagName)?.[1] ?? 0);
-    if (level > 0) {
-      const above = Array.from({ length: level - 1 }, (_, index) => this.#headings[index] ?? "");
-      this.#headings = [...above, lineText(element)];
-      return true;
+  text(text: string): void {
+    if (this.#skippedDepth > 0) return;
+    if (this.#whole === undefined) this.#line += text;
+    else this.#whole.text += text;
+  }
+
+  close(name: string): void {
+    const depth = this.#depth--;
+    if (this.#skippedDepth > 0) {
+      if (this.#skippedDepth === depth) this.#skippedDepth = 0;
+      return;
     }
-    if (tagName === "pre") {
-      const code = rawText(element)
-        .replace(/[ \t]+$/gm, "")
-        .replace(/^\n+|\n+$/g, "");
-      // Fenced, so that whoever reads the passage sees where code begins and ends, and does not take it for sentences.
+    if (this.#whole === undefined) {
+      if (INLINE.has(name)) return;
+      this.endBlock();
+      if (name === "tr") this.#endRow();
+    } else if (this.#whole.depth === depth) {
+      this.#endWhole(this.#whole);
+      this.#whole = undefined;
+    }
+  }
+
+  endBlock(): void {
+    this.#add(onOneLine(this.#line));
+    this.#line = "";
+  }
+
+  #endWhole({ name, text }: WholeElement): void {
+    if (name === "pre") {
+      const code = text.replace(/[ \t]+$/gm, "").replace(/^\n+|\n+$/g, "");
+      // Fenced, so that a model can tell code from sentences.
       if (code !== "") this.#add(`\`\`\`\n${code}\n\`\`\``);
-      return true;
+    } else if (name === "td" || name === "th") {
+      this.#row.push({ text: onOneLine(text), isHeading: name === "th" });
+    } else {
+      const level = Number(name[1]);
+      const above = Array.from({ length: level - 1 }, (_, index) => this.#levels[index] ?? "");
+      this.#levels = [...above, onOneLine(text)];
+      this.#headings = this.#levels.filter((heading) => heading !== "");
     }
-    if (tagName !== "table") return false;
-    for (const row of tableRows(element)) this.#add(row);
-    return true;
+  }
+
+  #endRow(): void {
+    const cells = this.#row;
+    this.#row = [];
+    const isFirst = this.#columns === undefined;
+    const isHeadings = isFirst && cells.length > 0 && cells.every((cell) => cell.isHeading);
+    this.#columns ??= isHeadings ? cells.map((cell) => cell.text) : [];
+    if (!isHeadings) this.#add(rowSentence(cells, this.#columns));
   }
 
   #add(text: string): void {
-    if (text !== "") this.blocks.push({ headings: this.#headings.filter((heading) => heading !== ""), text });
+    if (text !== "") this.blocks.push({ headings: this.#headings, text });
   }
+}
+
+function onOneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+/** A table row as a sentence: each cell after the heading of its column, so that the row makes sense without the table. */
+function rowSentence(cells: readonly Cell[], columns: readonly string[]): string {
+  const parts = cells.flatMap(({ text }, index) => {
+    if (text === "") return [];
+    const column = columns[index];
+    return [column ? `${column}: ${text}` : text];
+  });
+  if (parts.length === 0) return "";
+  const sentence = parts.join("; ");
+  return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
 }

@@ -13,19 +13,23 @@ export type IndexedChunk = Chunk & {
   };
 };
 
+/** A part of a document, small enough for one message and one statement. Every word comes once, after the chunks. */
+export type IndexedPiece = { chunks: IndexedChunk[] } | { words: string[] };
+
 export type IndexedDocument = {
-  chunks: IndexedChunk[];
-  /** Every word once. */
-  words: string[];
-  /** The text's first words, by which its language is told. */
-  beginning: string[];
+  /** Number of chunks. */
+  chunks: number;
+  /** Of text, in all chunks together. */
+  characters: number;
+  pieces: Iterable<IndexedPiece>;
 };
 
 const CODE = /```\n[\s\S]*?(?:\n```|$)/g;
 const BEGINNING_WORDS = 1_000;
+const PIECE_CHARACTERS = 100_000;
 
-/** Prepares chunks to be stored and searched. */
-export function indexDocument(chunks: readonly Chunk[]): IndexedDocument {
+/** Prepares chunks to be stored and searched. Returns the text's first words, by which its language is detected. */
+export function* indexChunks(chunks: readonly Chunk[]): Generator<IndexedPiece, string[]> {
   const words = new Set<string>();
   const beginning: string[] = [];
   const wordsOf = (text: string) => {
@@ -33,7 +37,7 @@ export function indexDocument(chunks: readonly Chunk[]): IndexedDocument {
     for (const word of found) words.add(word);
     return found;
   };
-  const indexed = chunks.map((chunk) => {
+  const indexed = (chunk: Chunk): IndexedChunk => {
     const headings = chunk.heading.split(" > ");
     const text = wordsOf(chunk.text.replace(CODE, " "));
     beginning.push(...text.slice(0, BEGINNING_WORDS - beginning.length));
@@ -44,6 +48,24 @@ export function indexDocument(chunks: readonly Chunk[]): IndexedDocument {
       code: wordsOf((chunk.text.match(CODE) ?? []).join(" ")).join(" "),
     };
     return { ...chunk, search };
-  });
-  return { chunks: indexed, words: [...words], beginning };
+  };
+  for (const batch of batches(chunks, ({ heading, text }) => heading.length + text.length))
+    yield { chunks: batch.map(indexed) };
+  for (const batch of batches(words, (word) => word.length)) yield { words: batch };
+  return beginning;
+}
+
+/** Cuts items into batches of about 100,000 characters. */
+function* batches<T>(items: Iterable<T>, charactersOf: (item: T) => number): Generator<T[]> {
+  let batch: T[] = [];
+  let characters = 0;
+  for (const item of items) {
+    batch.push(item);
+    characters += charactersOf(item);
+    if (characters < PIECE_CHARACTERS) continue;
+    yield batch;
+    batch = [];
+    characters = 0;
+  }
+  if (batch.length > 0) yield batch;
 }

@@ -9,7 +9,7 @@ export type PdfRun = {
   endsLine: boolean;
 };
 
-type Line = { text: string; size: number; y: number };
+export type PdfLine = { text: string; size: number; y: number };
 
 /** A line of larger letters than most of the document's is a heading, unless it is a whole paragraph. */
 const HEADING_RATIO = 1.15;
@@ -18,12 +18,11 @@ const MAX_HEADING_CHARACTERS = 150;
 const PARAGRAPH_GAP = 1.7;
 
 /** The text of a PDF's pages, paragraph by paragraph; where no heading stands above one, its page does (`p. 3`). */
-export function pdfBlocks(pages: readonly (readonly PdfRun[])[]): Block[] {
-  const lines = pages.map(linesOf);
-  const usual = usualSize(lines.flat());
+export function pdfBlocks(pages: readonly (readonly PdfLine[])[]): Block[] {
+  const usual = usualSize(pages);
   const blocks: Block[] = [];
   let heading = "";
-  for (const [index, page] of lines.entries()) {
+  for (const [index, page] of pages.entries()) {
     for (const paragraph of paragraphsOf(page)) {
       const text = joinLines(paragraph);
       const isHeading = (paragraph[0]?.size ?? 0) >= usual * HEADING_RATIO && text.length <= MAX_HEADING_CHARACTERS;
@@ -34,9 +33,10 @@ export function pdfBlocks(pages: readonly (readonly PdfRun[])[]): Block[] {
   return blocks;
 }
 
-function linesOf(runs: readonly PdfRun[]): Line[] {
-  const lines: Line[] = [];
-  let line: Line | undefined;
+/** Joins the runs of one page to lines. */
+export function pdfLines(runs: readonly PdfRun[]): PdfLine[] {
+  const lines: PdfLine[] = [];
+  let line: PdfLine | undefined;
   for (const { text, size, y, endsLine } of runs) {
     line ??= { text: "", size: 0, y };
     line.text += text;
@@ -52,18 +52,19 @@ function linesOf(runs: readonly PdfRun[]): Line[] {
 }
 
 /** The size that most letters have. */
-function usualSize(lines: readonly Line[]): number {
+function usualSize(pages: readonly (readonly PdfLine[])[]): number {
   const letters = new Map<number, number>();
-  for (const { size, text } of lines) {
-    const rounded = Math.round(size * 2) / 2;
-    letters.set(rounded, (letters.get(rounded) ?? 0) + text.length);
-  }
+  for (const page of pages)
+    for (const { size, text } of page) {
+      const rounded = Math.round(size * 2) / 2;
+      letters.set(rounded, (letters.get(rounded) ?? 0) + text.length);
+    }
   return [...letters].reduce((one, other) => (other[1] > one[1] ? other : one), [0, 0] as const)[0];
 }
 
-function paragraphsOf(lines: readonly Line[]): Line[][] {
-  const paragraphs: Line[][] = [];
-  let last: Line | undefined;
+function paragraphsOf(lines: readonly PdfLine[]): PdfLine[][] {
+  const paragraphs: PdfLine[][] = [];
+  let last: PdfLine | undefined;
   for (const line of lines) {
     const gap = last === undefined ? 0 : last.y - line.y;
     const isSame =
@@ -79,7 +80,7 @@ function paragraphsOf(lines: readonly Line[]): Line[][] {
 }
 
 /** Lines as running text; a word that was parted at a line's end is whole again. */
-function joinLines(lines: readonly Line[]): string {
+function joinLines(lines: readonly PdfLine[]): string {
   return lines
     .map(({ text }) => text)
     .join("\n")

@@ -1,24 +1,28 @@
 import { getDocumentProxy } from "unpdf";
-import type { PdfRun } from "./pdf-blocks.ts";
+import { withoutNul } from "../text.ts";
+import type { Block } from "./block.ts";
+import { type PdfLine, pdfBlocks, pdfLines } from "./pdf-blocks.ts";
 
 const MAX_PAGES = 2_000;
 
-/** The runs of text of a PDF, page by page; throws for what is none, is locked with a password, or has too many pages. */
-export async function readPdf(content: Uint8Array): Promise<PdfRun[][]> {
+/** The text of a PDF, block by block. Throws if it is no PDF, is locked with a password, or has more than 2,000 pages. */
+export async function readPdf(content: Uint8Array): Promise<Block[]> {
   const pdf = await getDocumentProxy(content, { useSystemFonts: false, verbosity: 0 });
   if (pdf.numPages > MAX_PAGES) throw new Error(`more than ${MAX_PAGES} pages`);
-  const pages: PdfRun[][] = [];
+  const pages: PdfLine[][] = [];
   for (let number = 1; number <= pdf.numPages; number++) {
     const page = await pdf.getPage(number);
     const { items } = await page.getTextContent();
-    pages.push(
-      items.flatMap((item) =>
-        "str" in item
-          ? [{ text: item.str, size: item.height, y: Number(item.transform[5]), endsLine: item.hasEOL }]
-          : [],
-      ),
+    const runs = items.flatMap((item) =>
+      "str" in item
+        ? [{ text: withoutNul(item.str), size: item.height, y: Number(item.transform[5]), endsLine: item.hasEOL }]
+        : [],
     );
+    // Lines, because the runs of 2,000 pages take several times the memory.
+    pages.push(pdfLines(runs));
     page.cleanup();
   }
-  return pages;
+  // Its memory is needed for what follows.
+  await pdf.loadingTask.destroy();
+  return pdfBlocks(pages);
 }

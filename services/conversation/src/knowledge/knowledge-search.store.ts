@@ -7,8 +7,8 @@ const MAX_PASSAGES = 12;
 const MAX_CANDIDATES = 800;
 /** Of those, so many are looked at for words that stand together. */
 const MAX_RANKED = 200;
-/** What a word is worth that asks (`want`, `happens`) beside one that says what about. */
-const ASKING = 0.15;
+/** Words are weighed as if the bot had so many chunks at least: in two or three, every word that is there seems common. */
+const MIN_CHUNKS = 10;
 /** What it is worth, beside the words themselves, that two of them stand together. */
 const TOGETHER = 0.12;
 /** What a word is worth in a chunk's text, in its code, in the headings above, and in the nearest heading. */
@@ -16,8 +16,8 @@ const WEIGHTS = "{0.4, 0.15, 0.3, 0.8}";
 
 const PASSAGE = `c.chunk_id AS id, s.name AS source, c.heading, c.content AS text`;
 
-/** A word of a message, and whether it only asks. */
-export type AskedWord = { word: string; asks: boolean };
+/** A word of a message, and how much it counts: 1, or less if it only asks (`want`, `happens`, `cost`). */
+export type AskedWord = { word: string; worth: number };
 
 export type BotKnowledge = {
   workspaceId: string;
@@ -48,13 +48,13 @@ export type KnownTerm = {
 // one in the same section profits: a section is cut wherever it grows too long. The bot's own word keeps the index to its chunks.
 const SEARCH = `
   WITH asked AS MATERIALIZED (
-    SELECT given.place, given.word, given.asks, form.lexeme, coalesce((
+    SELECT given.place, given.word, given.worth, form.lexeme, coalesce((
       SELECT sum(chunks) FROM (
         SELECT DISTINCT k.source_id, k.chunks FROM conversation.knowledge_words k
         WHERE k.workspace_id = $1 AND k.bot_id = $2 AND k.lexeme = form.lexeme
       ) source
     ), 0)::integer AS chunks
-    FROM unnest($3::text[], $4::boolean[]) WITH ORDINALITY AS given (word, asks, place), LATERAL (
+    FROM unnest($3::text[], $4::float8[]) WITH ORDINALITY AS given (word, worth, place), LATERAL (
       SELECT DISTINCT lexeme COLLATE "C" AS lexeme
       FROM unnest($5::text[]) AS language,
            unnest(tsvector_to_array(to_tsvector(CAST('pg_catalog.' || language AS regconfig), given.word))) AS lexeme
@@ -64,7 +64,7 @@ const SEARCH = `
     FROM (
       SELECT DISTINCT ON (lexeme) place, word, lexeme, chunks,
              ('''' || replace(replace(lexeme, E'\\\\', E'\\\\\\\\'), '''', '''''') || '''') AS query,
-             ln(1 + (greatest($6::float8, chunks) - chunks + 0.5) / (chunks + 0.5)) * CASE WHEN asks THEN ${ASKING} ELSE 1 END AS weight
+             ln(1 + (greatest($6::float8, chunks) - chunks + 0.5) / (chunks + 0.5)) * worth AS weight
       FROM asked
       ORDER BY lexeme, place
     ) form
@@ -140,9 +140,9 @@ export async function findPassages(
       bot.workspaceId,
       bot.botId,
       words.map(({ word }) => word),
-      words.map(({ asks }) => asks),
+      words.map(({ worth }) => worth),
       bot.languages,
-      bot.chunks,
+      Math.max(bot.chunks, MIN_CHUNKS),
     ],
   });
   const [found] = rows;

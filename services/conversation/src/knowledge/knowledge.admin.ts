@@ -5,19 +5,20 @@ import type { AddSourceRequest, KnowledgeAdminService, SourceSchema } from "@par
 import { type Database, type EgressPolicy, invalid, notFound } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import {
+  DocumentQueue,
   detectLanguage,
-  type FetchedDocument,
   FORMATS,
   type Format,
   fetchDocument,
   LANGUAGES,
   type LanguageName,
   parseLanguage,
+  type RawDocument,
+  readDocument,
 } from "../documents/index.ts";
 import { isLongerThan } from "../text.ts";
 import type { EmbeddingStatus } from "./embeddings.worker.ts";
 import { deleteSource, listSources, putSource, type Source } from "./knowledge.store.ts";
-import type { DocumentReader, RawDocument } from "./read-document.ts";
 
 const MAX_NAME_CHARACTERS = 200;
 const MAX_URL_CHARACTERS = 2_000;
@@ -26,7 +27,6 @@ const MAX_PDF_BYTES = 16 * 1024 * 1024;
 
 export type KnowledgeDeps = {
   database: Database;
-  readDocument: DocumentReader;
   egress: EgressPolicy;
   embeddings: { status: EmbeddingStatus };
 };
@@ -34,23 +34,26 @@ export type KnowledgeDeps = {
 /** The admin service of what bots know. */
 export function knowledgeAdmin({
   database,
-  readDocument,
   egress,
   embeddings,
 }: KnowledgeDeps): ServiceImpl<typeof KnowledgeAdminService> {
+  const queue = new DocumentQueue();
   return {
-    async addSource(request) {
+    async addSource(request, { signal }) {
       const { workspaceId, url } = request;
       const name = requireName(request.name || url);
       const given = requireLanguage(request.language);
       const botId = await requireBotId(database, request);
-      const raw = toRaw(await documentOf(request, egress));
-      const document = await readDocument(raw);
-      if (document.chunks.length === 0) throw invalid("content holds no text");
-      const language = given ?? (await detectLanguage(database, document.beginning));
-      const { format } = raw;
-      const stored = await putSource(database, { workspaceId, botId, name, format, language, url, document });
-      return { source: toMessage(stored, embeddings.status) };
+      const sent = url === "" ? sentDocument(request) : undefined;
+      return queue.run(request.content.length, signal, async () => {
+        const raw = sent ?? (await fetchedDocument(request, egress));
+        const document = await readDocument(raw, { signal });
+        if (document.chunks === 0) throw invalid("content holds no text");
+        const language = given ?? (await detectLanguage(database, document.beginning));
+        const { format } = raw;
+        const stored = await putSource(database, { workspaceId, botId, name, format, language, url, document });
+        return { source: toMessage(stored, embeddings.status) };
+      });
     },
     async listSources(request) {
       const botId = await requireBotId(database, request);
@@ -67,28 +70,26 @@ export function knowledgeAdmin({
   };
 }
 
-/** What was sent, or what stands at the URL that was. */
-async function documentOf(request: AddSourceRequest, egress: EgressPolicy): Promise<FetchedDocument> {
-  const { url } = request;
-  if (url === "") return { format: requireFormat(request.format), content: new Uint8Array(request.content) };
-  if (request.content.length > 0) throw invalid("give either content or a url");
+function sentDocument({ format, content }: AddSourceRequest): RawDocument {
+  return checked({ format: requireFormat(format), content });
+}
+
+async function fetchedDocument({ url, format, content }: AddSourceRequest, egress: EgressPolicy): Promise<RawDocument> {
+  if (content.length > 0) throw invalid("give either content or a url");
   if (isLongerThan(url, MAX_URL_CHARACTERS) || url.includes("\0")) throw invalid("url is too long", "url_refused");
   const fetched = await fetchDocument(url, egress, MAX_PDF_BYTES);
-  return request.format === "" ? fetched : { ...fetched, format: requireFormat(request.format) };
+  return checked(format === "" ? fetched : { ...fetched, format: requireFormat(format) });
 }
 
-function toRaw({ format, content }: FetchedDocument): RawDocument {
-  if (format !== "pdf") return { format, content: decode(content) };
-  if (content.length > MAX_PDF_BYTES) throw invalid("a PDF must have at most 16 MiB");
+function checked({ format, content }: RawDocument): RawDocument {
+  if (format === "pdf") {
+    if (content.length > MAX_PDF_BYTES) throw invalid("a PDF must have at most 16 MiB");
+  } else {
+    if (content.length > MAX_TEXT_BYTES) throw invalid("content must have at most 4 MiB");
+    if (!isUtf8(content)) throw invalid("content must be UTF-8");
+    if (content.includes(0)) throw invalid("content must be text, without NUL");
+  }
   return { format, content };
-}
-
-function decode(content: Uint8Array): string {
-  if (content.length > MAX_TEXT_BYTES) throw invalid("content must have at most 4 MiB");
-  if (!isUtf8(content)) throw invalid("content must be UTF-8");
-  const text = new TextDecoder().decode(content);
-  if (text.includes("\0")) throw invalid("content must be text, without NUL");
-  return text;
 }
 
 function requireName(text: string): string {

@@ -1,5 +1,5 @@
 import { type Connection, type Database, transaction } from "@parley/service-kit";
-import type { Format, IndexedDocument, LanguageName } from "../documents/index.ts";
+import type { Format, IndexedChunk, IndexedDocument, LanguageName } from "../documents/index.ts";
 
 export type Source = {
   id: number;
@@ -26,7 +26,7 @@ export type NewSource = {
   format: Format;
   language: LanguageName;
   url: string;
-  document: Omit<IndexedDocument, "beginning">;
+  document: IndexedDocument;
 };
 
 const SOURCE = `source_id AS id, name, format, language, url, characters, chunks, updated_at AS "updatedAt",
@@ -43,7 +43,7 @@ const PUT_SOURCE = `
 // `search` is the version before this one's, which knows two languages.
 const INSERT_CHUNKS = `
   INSERT INTO conversation.knowledge_chunks (workspace_id, bot_id, source_id, position, heading, content, language, terms)
-  SELECT $1, $2::uuid, $3, position, heading, content, CASE $4::text WHEN 'english' THEN 'english' ELSE 'simple' END,
+  SELECT $1, $2::uuid, $3, $11 + position, heading, content, CASE $4::text WHEN 'english' THEN 'english' ELSE 'simple' END,
          array_to_tsvector(ARRAY['bot:' || $2::uuid])
          || setweight(to_tsvector(dictionary, nearest), 'A')
          || setweight(to_tsvector(dictionary, above), 'B')
@@ -54,23 +54,28 @@ const INSERT_CHUNKS = `
        CAST('pg_catalog.' || $4::text AS regconfig) AS dictionary`;
 
 const INSERT_WORDS = `
-  INSERT INTO conversation.knowledge_words (workspace_id, bot_id, source_id, word, lexeme, chunks)
-  SELECT $1, $2, $3, word, frequency.lexeme, frequency.chunks
-  FROM unnest($5::text[]) AS word,
-       CAST('pg_catalog.' || $4::text AS regconfig) AS dictionary,
-       unnest(tsvector_to_array(to_tsvector(dictionary, word))) AS own (lexeme)
-  JOIN (
+  WITH own AS MATERIALIZED (
+    SELECT word, lexeme
+    FROM unnest($5::text[]) AS word,
+         CAST('pg_catalog.' || $4::text AS regconfig) AS dictionary,
+         unnest(tsvector_to_array(to_tsvector(dictionary, word))) AS lexeme
+  ), frequency AS (
     SELECT lexeme, count(*) AS chunks
     FROM conversation.knowledge_chunks c, unnest(c.terms)
-    WHERE c.workspace_id = $1 AND c.source_id = $3
+    WHERE c.workspace_id = $1 AND c.source_id = $3 AND lexeme IN (SELECT lexeme FROM own)
     GROUP BY lexeme
-  ) frequency USING (lexeme)
+  )
+  INSERT INTO conversation.knowledge_words (workspace_id, bot_id, source_id, word, lexeme, chunks)
+  SELECT $1, $2, $3, word, lexeme, chunks
+  FROM own JOIN frequency USING (lexeme)
   ON CONFLICT DO NOTHING`;
 
-/** Stores a document's chunks, in place of those of the document of the same name, all at once. */
+/**
+ * Stores a document's chunks, in place of those of the document of the same name, all at once. A statement for each piece, because one for a
+ * large document would exceed the statement timeout.
+ */
 export async function putSource(database: Database, source: NewSource): Promise<Source> {
   const { workspaceId, botId, language, document } = source;
-  const { chunks } = document;
   return transaction(database, async (connection) => {
     // Locks the source's row, so that two who add it at once come one after the other.
     const stored = await upsertSource(connection, source);
@@ -79,28 +84,34 @@ export async function putSource(database: Database, source: NewSource): Promise<
         workspaceId,
         stored.id,
       ]);
-    await connection.query(INSERT_CHUNKS, [
-      workspaceId,
-      botId,
-      stored.id,
-      language,
-      chunks.map((chunk) => chunk.heading),
-      chunks.map((chunk) => chunk.text),
-      chunks.map(({ search }) => search.nearest),
-      chunks.map(({ search }) => search.above),
-      chunks.map(({ search }) => search.text),
-      chunks.map(({ search }) => search.code),
-    ]);
-    await connection.query(INSERT_WORDS, [workspaceId, botId, stored.id, language, document.words]);
+    const values = [workspaceId, botId, stored.id, language];
+    let position = 0;
+    for (const piece of document.pieces) {
+      if ("words" in piece) await connection.query(INSERT_WORDS, [...values, piece.words]);
+      else {
+        await connection.query(INSERT_CHUNKS, [...values, ...chunkColumns(piece.chunks), position]);
+        position += piece.chunks.length;
+      }
+    }
     return stored;
   });
 }
 
+function chunkColumns(chunks: readonly IndexedChunk[]): string[][] {
+  return [
+    chunks.map((chunk) => chunk.heading),
+    chunks.map((chunk) => chunk.text),
+    chunks.map(({ search }) => search.nearest),
+    chunks.map(({ search }) => search.above),
+    chunks.map(({ search }) => search.text),
+    chunks.map(({ search }) => search.code),
+  ];
+}
+
 async function upsertSource(connection: Connection, source: NewSource): Promise<Source> {
   const { workspaceId, botId, name, format, language, url } = source;
-  const { chunks } = source.document;
-  const characters = chunks.reduce((sum, chunk) => sum + chunk.text.length, 0);
-  const values = [workspaceId, botId, name, format, language, url, characters, chunks.length];
+  const { characters, chunks } = source.document;
+  const values = [workspaceId, botId, name, format, language, url, characters, chunks];
   const { rows } = await connection.query<Source>(PUT_SOURCE, values);
   const [stored] = rows;
   if (stored === undefined) throw new Error("an upsert without a condition returns its row");

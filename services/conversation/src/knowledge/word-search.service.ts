@@ -1,7 +1,7 @@
 import type { Database } from "@parley/service-kit";
 import { searchWords } from "../documents/index.ts";
 import type { Found } from "../turns/index.ts";
-import { ASKING_WORDS } from "./asking-words.ts";
+import { worthOf } from "./asking-words.ts";
 import { type AskedWord, type BotKnowledge, findPassages, type KnownTerm } from "./knowledge-search.store.ts";
 import { readCandidates } from "./knowledge-words.store.ts";
 import { canBeMisspelt, corrections } from "./spelling.ts";
@@ -28,7 +28,7 @@ export async function searchKnowledge(database: Database, bot: BotKnowledge, mes
 }
 
 function toAsked(word: string): AskedWord {
-  return { word, asks: ASKING_WORDS.has(word) };
+  return { word, worth: worthOf(word) };
 }
 
 /** What the words stand for that no source has. */
@@ -39,7 +39,7 @@ async function readMeant(
 ): Promise<Map<string, string[]>> {
   const known = new Set(asked.filter(({ chunks }) => chunks > 0).map(({ word }) => word));
   const unknown = [...new Set(asked.map(({ word }) => word))].filter(
-    (word) => !known.has(word) && canBeMisspelt(word) && !ASKING_WORDS.has(word),
+    (word) => !known.has(word) && canBeMisspelt(word) && worthOf(word) === 1,
   );
   if (unknown.length === 0) return new Map();
   const candidates = await readCandidates(database, bot, unknown);

@@ -1,5 +1,6 @@
 import type { RpcClient } from "@parley/rpc";
-import { type QuotaService, type SettledTurn, SettleOutcome } from "@parley/rpc/quota";
+import { SETTLEMENTS } from "@parley/rpc/outcomes";
+import type { QuotaService, SettledTurn } from "@parley/rpc/quota";
 import {
   type Database,
   failpoint,
@@ -29,8 +30,6 @@ const POLL_MS = 1_000;
 /** Younger rows are still on their way through the queue of the process that wrote them. */
 const MIN_AGE_SECONDS = 2;
 const MAX_BACKOFF_MS = 5_000;
-
-const OUTCOMES = { done: SettleOutcome.DONE, void: SettleOutcome.VOID } as const;
 
 /**
  * Tells the quota service how turns ended, at least once each: those that this process has just closed at once, or while turns close
@@ -142,7 +141,7 @@ export class Settler {
       const settlements = turns.map(({ workspaceId, turnId, outcome, month }) => ({
         workspaceId,
         turnId,
-        outcome: OUTCOMES[outcome],
+        outcome: SETTLEMENTS[outcome],
         month: month ?? "",
       }));
       const { settled } = await this.#quota.settle({ settlements }, { timeoutMs: SETTLE_TIMEOUT_MS });
@@ -164,7 +163,7 @@ export class Settler {
     const standing = new Map(settled.map((each) => [each.turnId, each.outcome]));
     for (const { workspaceId, turnId, outcome } of turns) {
       const stands = standing.get(turnId);
-      if (stands !== undefined && stands !== OUTCOMES[outcome])
+      if (stands !== undefined && stands !== SETTLEMENTS[outcome])
         this.#log.error({ workspaceId, turnId, outcome }, "the quota service holds to another outcome of this turn");
     }
   }

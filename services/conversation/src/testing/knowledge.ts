@@ -3,7 +3,7 @@ import { readBotConfig } from "../bots/bot-config.store.ts";
 import type { Bot } from "../bots/bots.store.ts";
 import { toChunks } from "../documents/chunking.ts";
 import { documentBlocks } from "../documents/document.ts";
-import { indexDocument } from "../documents/index-document.ts";
+import { indexChunks } from "../documents/index-document.ts";
 import type { LanguageName } from "../documents/language.ts";
 import { putSource, type Source } from "../knowledge/knowledge.store.ts";
 import type { BotKnowledge } from "../knowledge/knowledge-search.store.ts";
@@ -17,7 +17,9 @@ export function teach(
   language: LanguageName = "english",
 ): Promise<Source> {
   const { workspaceId, id: botId } = bot;
-  const document = indexDocument(toChunks(documentBlocks("md", text)));
+  const chunks = toChunks(documentBlocks("md", text));
+  const characters = chunks.reduce((sum, chunk) => sum + chunk.text.length, 0);
+  const document = { chunks: chunks.length, characters, pieces: indexChunks(chunks) };
   return putSource(database, { workspaceId, botId, name, format: "md", language, url: "", document });
 }
 

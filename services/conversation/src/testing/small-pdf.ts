@@ -4,7 +4,7 @@ export type PdfLine = { text: string; size: number; y: number };
 /** A PDF with a page for each list of lines, in Helvetica. */
 export function smallPdf(pages: readonly (readonly PdfLine[])[]): Uint8Array {
   const kids = pages.map((_, index) => `${4 + index * 2} 0 R`).join(" ");
-  const objects = [
+  return pdfFile([
     "<< /Type /Catalog /Pages 2 0 R >>",
     `<< /Type /Pages /Kids [${kids}] /Count ${pages.length} >>`,
     "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
@@ -14,19 +14,41 @@ export function smallPdf(pages: readonly (readonly PdfLine[])[]): Uint8Array {
         .join("\n");
       return [
         `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> /Contents ${5 + index * 2} 0 R >>`,
-        `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
+        pdfStream("", content),
       ];
     }),
-  ];
-  let file = "%PDF-1.4\n";
+  ]);
+}
+
+/** A stream object. `entries` are those of its dictionary besides the length. */
+export function pdfStream(entries: string, content: string | Uint8Array): Buffer {
+  const bytes = Buffer.from(content as string);
+  return Buffer.concat([
+    Buffer.from(`<< ${entries} /Length ${bytes.length} >>\nstream\n`),
+    bytes,
+    Buffer.from("\nendstream"),
+  ]);
+}
+
+/** A file of objects 1, 2, …; the first is the catalog. */
+export function pdfFile(objects: readonly (string | Uint8Array)[]): Uint8Array {
+  const parts: Buffer[] = [Buffer.from("%PDF-1.4\n")];
+  let length = 9;
+  const add = (text: string | Uint8Array) => {
+    const bytes = Buffer.from(text as string);
+    parts.push(bytes);
+    length += bytes.length;
+  };
   const offsets = objects.map((object, index) => {
-    const offset = file.length;
-    file += `${index + 1} 0 obj\n${object}\nendobj\n`;
+    const offset = length;
+    add(`${index + 1} 0 obj\n`);
+    add(object);
+    add("\nendobj\n");
     return offset;
   });
-  const start = file.length;
+  const start = length;
   const rows = offsets.map((offset) => `${String(offset).padStart(10, "0")} 00000 n \n`).join("");
-  file += `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${rows}`;
-  file += `trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${start}\n%%EOF\n`;
-  return new TextEncoder().encode(file);
+  add(`xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${rows}`);
+  add(`trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${start}\n%%EOF\n`);
+  return Buffer.concat(parts);
 }

@@ -17,6 +17,7 @@ export type TestSystem = {
   databaseUrl: string;
   quota: TestQuota;
   conversation: RpcClient<typeof ConversationService>;
+  opsUrl: string;
   /** A client of one of the admin services. */
   ops<S extends DescService>(service: S): Client<S>;
 };
@@ -38,6 +39,7 @@ export function useTestSystem(): TestSystem {
       databaseUrl: url,
       quota,
       conversation: service.conversation,
+      opsUrl: service.opsUrl,
       ops: service.admin,
     });
   });

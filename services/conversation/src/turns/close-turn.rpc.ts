@@ -1,10 +1,10 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CloseTurnRequest, CloseTurnResponseSchema } from "@parley/rpc/conversation";
+import { OUTCOMES, outcomeFromProto } from "@parley/rpc/outcomes";
 import { type Database, invalid, isUuid, isWorkspaceId, notFound, parseMonth, ServiceError } from "@parley/service-kit";
 import type { TurnCounter } from "../metrics.ts";
 import { withoutNul } from "../text.ts";
 import { type Closing, closeTurn, findMetering, noteTime, type Settlement } from "./close-turn.store.ts";
-import { outcomeFromMessage, outcomeToMessage } from "./outcome.ts";
 import { toToolUse } from "./tool-use.ts";
 
 type Response = MessageInitShape<typeof CloseTurnResponseSchema>;
@@ -30,7 +30,7 @@ export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnReq
   deps.onClosed([closed]);
   deps.counter.inc({ outcome: closing.outcome });
   const { outcome, tokensIn, tokensOut, latencyMs } = closing;
-  return { outcome: outcomeToMessage(outcome), model: closed.model, tokensIn, tokensOut, latencyMs };
+  return { outcome: OUTCOMES[outcome].proto, model: closed.model, tokensIn, tokensOut, latencyMs };
 }
 
 async function readStanding(database: Database, { workspaceId, turnId }: Closing): Promise<Response> {
@@ -39,13 +39,13 @@ async function readStanding(database: Database, { workspaceId, turnId }: Closing
   const { status, ...metering } = standing;
   // It was opened after we looked: there is nothing wrong in asking again.
   if (status === "streaming") throw new ServiceError("unavailable", "unavailable", "the turn is only just open");
-  return { outcome: outcomeToMessage(status), ...metering };
+  return { outcome: OUTCOMES[status].proto, ...metering };
 }
 
 function toClosing(request: CloseTurnRequest): Closing {
   const { workspaceId, turnId } = request;
   if (!isWorkspaceId(workspaceId) || !isUuid(turnId)) throw turnNotFound();
-  const outcome = outcomeFromMessage(request.outcome);
+  const outcome = outcomeFromProto(request.outcome);
   if (outcome === undefined) throw invalid("outcome must be set");
   const month = parseMonth(request.month);
   if (outcome === "done" && month === undefined)

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
+import type { Outcome } from "@parley/rpc/outcomes";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { closing, createBot, newTurn } from "../testing/turns.ts";
 import { closeTurn, findMetering } from "./close-turn.store.ts";
 import { openTurn } from "./open-turn.store.ts";
-import type { Outcome } from "./outcome.ts";
 
 let db: TestDatabase;
 let bot: Bot;

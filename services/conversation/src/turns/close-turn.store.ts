@@ -1,5 +1,5 @@
+import type { Outcome, TurnStatus } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
-import type { Outcome, Status } from "./outcome.ts";
 import type { ToolUse } from "./tool-use.ts";
 
 /** What the quota service is to be told of a turn that was closed. */
@@ -112,7 +112,7 @@ export async function findMetering(
   database: Database,
   workspaceId: string,
   turnId: string,
-): Promise<(Omit<Metering, "outcome"> & { status: Status }) | undefined> {
+): Promise<(Omit<Metering, "outcome"> & { status: TurnStatus }) | undefined> {
   const { rows } = await database.query(FIND_METERING, [workspaceId, turnId]);
   return rows[0];
 }

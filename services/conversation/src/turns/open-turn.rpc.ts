@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { moderate } from "@parley/bot-rules/moderation";
+import { moderate, type PatternThreads } from "@parley/bot-rules/moderation";
 import type { OpenTurnRequest, OpenTurnResponseSchema } from "@parley/rpc/conversation";
 import type { Database } from "@parley/service-kit";
 import { type BotConfig, type BotConfigs, botNotFound } from "../bots/index.ts";
@@ -10,7 +10,12 @@ import { findTurn, openTurn } from "./open-turn.store.ts";
 import { encodePrompt } from "./prompt.ts";
 import { requireTurn } from "./turn-request.ts";
 
-export type OpenTurnDeps = { database: Database; botConfigs: BotConfigs; meanings: Meanings };
+export type OpenTurnDeps = {
+  database: Database;
+  botConfigs: BotConfigs;
+  patternThreads: Pick<PatternThreads, "match">;
+  meanings: Meanings;
+};
 
 type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
 
@@ -19,7 +24,7 @@ type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
  * one, beside a call of llm-proxy. A repeated one is answered from what was stored the first time.
  */
 export async function handleOpenTurn(
-  { database, botConfigs, meanings }: OpenTurnDeps,
+  { database, botConfigs, patternThreads, meanings }: OpenTurnDeps,
   request: OpenTurnRequest,
 ): Promise<Response> {
   requireTurn(request);
@@ -27,7 +32,7 @@ export async function handleOpenTurn(
   const bot = await botConfigs(workspaceId, botId);
   if (bot === undefined) throw botNotFound();
 
-  const blocked = moderate(message, bot.patterns, bot.fallback);
+  const blocked = await moderate(patternThreads, workspaceId, message, bot.messagePatterns, bot.fallback);
   const searchedAt = performance.now();
   const knowledge = { workspaceId, botId, ...bot.knowledge };
   const found = blocked === undefined ? await findKnowledge(database, meanings, knowledge, message) : undefined;

@@ -1,11 +1,12 @@
 import { create } from "@bufbuild/protobuf";
+import { PatternThreads } from "@parley/bot-rules/moderation";
 import {
   CloseTurnRequestSchema,
   type OpenTurnRequest,
   OpenTurnRequestSchema,
   TurnOutcome,
 } from "@parley/rpc/conversation";
-import { createLogger, type Database, Registry } from "@parley/service-kit";
+import { createLogger, type Database, Lifecycle, Registry } from "@parley/service-kit";
 import { statementsOf } from "@parley/service-kit/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { insertPattern } from "../bot-rules/moderation.store.ts";
@@ -22,20 +23,23 @@ import { handleOpenTurn } from "./open-turn.rpc.ts";
 
 let db: TestDatabase;
 let llm: TestLlm;
+const log = createLogger("test", "silent");
+const lifecycle = new Lifecycle(log);
+const patternThreads = new PatternThreads({ registry: new Registry(), log, lifecycle });
 beforeAll(async () => {
   db = await createTestDatabase();
   llm = await startTestLlm();
 });
 afterAll(async () => {
+  await lifecycle.close();
   llm.close();
   await db.drop();
 });
 
 function openTurn(database: Database, botConfigs: BotConfigs, open: OpenTurnRequest) {
   const searches = meaningSearches(new Registry());
-  const log = createLogger("test", "silent");
   const meanings = new Meanings({ database, llm: llm.client, searches, log, now: () => performance.now() });
-  return handleOpenTurn({ database, botConfigs, meanings }, open);
+  return handleOpenTurn({ database, botConfigs, patternThreads, meanings }, open);
 }
 
 const request = (bot: Bot, message = "How long do refunds take?") =>

@@ -1,5 +1,5 @@
+import type { TurnStatus } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
-import type { Status } from "./outcome.ts";
 
 /** How a turn went, without anything that was said in it. */
 export type TurnRecord = {
@@ -8,7 +8,7 @@ export type TurnRecord = {
   sessionId: string;
   botSlug: string;
   source: string;
-  status: Status;
+  status: TurnStatus;
   errorCode: string;
   blockedReason: string;
   askedModel: string;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { fromBinary } from "@bufbuild/protobuf";
+import { status } from "@parley/rpc";
 import {
   BotAdminService,
   KnowledgeAdminService,
@@ -10,8 +11,9 @@ import {
 import { PromptSchema } from "@parley/rpc/llm";
 import { SettleOutcome } from "@parley/rpc/quota";
 import { beforeAll, describe, expect, test } from "vitest";
+import { insertPattern } from "../bot-rules/moderation.store.ts";
 import type { Bot } from "../bots/bots.store.ts";
-import { useTestSystem } from "../testing/system.ts";
+import { rpcFailure, useTestSystem } from "../testing/system.ts";
 import { createBot, type OpenRequest, openRequest } from "../testing/turns.ts";
 
 const system = useTestSystem();
@@ -141,6 +143,26 @@ describe("a blocked message", () => {
     const { rows } = await system.admin.query("SELECT FROM conversation.outbox WHERE turn_id = $1", [turn.turnId]);
     expect(rows).toEqual([]);
   });
+});
+
+test("a message that cannot be matched in time is refused and not stored, and counted", async () => {
+  const guarded = await createBot(system.database);
+  const { workspaceId, id: botId } = guarded;
+  // Saved before there was a limit for all of a bot's patterns together.
+  for (let number = 0; number < 100; number++) {
+    const pattern = { pattern: `\u0644.{0,138}z${number}`, reason: "r", fallback: "", appliesTo: "message" as const };
+    await insertPattern(system.database, { workspaceId, botId }, pattern, 100);
+  }
+  // A letter that is eighteen once compatibility forms are folded.
+  const message = Array.from({ length: 4_000 }, () => "\ufdfa\ufdfaxy"[Math.floor(Math.random() * 4)]).join("");
+  expect(await rpcFailure(open(openRequest(guarded, { message })))).toMatchObject({
+    status: status.RESOURCE_EXHAUSTED,
+    code: "moderation_overloaded",
+  });
+  const { rows } = await system.admin.query("SELECT FROM conversation.turns WHERE workspace_id = $1", [workspaceId]);
+  expect(rows).toEqual([]);
+  const metrics = await (await fetch(`${system.opsUrl}/metrics`)).text();
+  expect(metrics).toMatch(/^parley_moderation_duration_seconds_count\{.*result="match_timeout".*\} 1$/m);
 });
 
 describe("a bot's tools and its patterns for replies", () => {

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { parseChatRequest } from "./chat-request.ts";
+import { MAX_TURN_BODY_BYTES, parseChatRequest } from "./chat-request.ts";
 
 const valid = { public_key: "svc_pk_x", session_id: "5F0C2D66-7f57-4b8e-8a51-0d6d3a3d9e01", message: "hello" };
+
+/** So many levels of objects. */
+const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) });
 
 function parse(body: unknown) {
   return parseChatRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)));
@@ -50,10 +53,48 @@ describe("a body of the wrong shape is refused as invalid_message", () => {
     ["metadata that is null", { ...valid, visitor_metadata: null }],
     ["metadata 5,000 levels deep", JSON.stringify(valid).replace("}", `,"visitor_metadata":${deep}}`)],
     ["metadata above 16 KiB", { ...valid, visitor_metadata: { a: "x".repeat(17_000) } }],
+    ["metadata above 16 KiB of small values", { ...valid, visitor_metadata: { a: new Array(9_000).fill(0) } }],
+    ["a field nobody knows that is 33 levels deep", { ...valid, other: nested(33) }],
+    ["more brackets than metadata can have, closed or not", "[".repeat(20_000)],
     ["a visitor id above 1,024 characters", { ...valid, visitor_id: "v".repeat(1_025) }],
   ])("%s", (_, body) => {
     expect(() => parse(body)).toThrow("invalid_message");
   });
+});
+
+test("metadata of 16 KiB passes if it consists of the smallest values, and metadata of 32 levels", () => {
+  const smallest = { a: new Array(8_188).fill(0) };
+  const parsed = parse({ ...valid, visitor_id: "v", visitor_metadata: smallest });
+  expect(parsed.visitorMetadata).toHaveLength(16 * 1_024 - 1);
+  expect(parse({ ...valid, visitor_metadata: nested(32) }).visitorMetadata).toBe(JSON.stringify(nested(32)));
+});
+
+test("a body of the largest valid fields fits, with each character escaped as well", () => {
+  const body = JSON.stringify({
+    ...valid,
+    message: "😀".repeat(4_000),
+    visitor_id: "😀".repeat(1_024),
+    visitor_metadata: { a: "x".repeat(16 * 1_024 - 8) },
+  });
+  const escaped = body.replaceAll(
+    /[x\ud800-\udfff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  for (const text of [body, escaped]) {
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_TURN_BODY_BYTES);
+    expect(parse(text).message).toHaveLength(8_000);
+  }
+});
+
+test("a message of 70,000 emoji beside the largest other fields is too long, not too large", () => {
+  const body = JSON.stringify({
+    ...valid,
+    message: "😀".repeat(70_000),
+    visitor_id: "😀".repeat(1_024),
+    visitor_metadata: { a: "x".repeat(16 * 1_024 - 8) },
+  });
+  expect(Buffer.byteLength(body)).toBeLessThanOrEqual(MAX_TURN_BODY_BYTES);
+  expect(() => parse(body)).toThrow("message_too_long");
 });
 
 test("length is counted in code points: 4,000 emoji pass and 4,001 do not", () => {

@@ -1,12 +1,17 @@
 import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
 import { addressBucket, endpoint, HttpError } from "../http/index.ts";
-import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { enforce, type MalformedRequests, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { Stopwatch } from "../turns/index.ts";
-import { parseChatRequest } from "./chat-request.ts";
+import { MAX_TURN_BODY_BYTES, parseChatRequest } from "./chat-request.ts";
 import { type StreamDeps, streamTurn } from "./stream-turn.ts";
 
-export type ChatDeps = StreamDeps & { limiter: RateLimiter; resolveKey: KeyResolver; monotonicMs: () => number };
+export type ChatDeps = StreamDeps & {
+  limiter: RateLimiter;
+  malformed: MalformedRequests;
+  resolveKey: KeyResolver;
+  monotonicMs: () => number;
+};
 
 /** POST /api/chat/: a visitor's message, answered as a stream. */
 export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
@@ -14,6 +19,8 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
     method: "POST",
     url: "/api/chat/",
     config: { cors: true },
+    bodyLimit: MAX_TURN_BODY_BYTES,
+    onRequest: deps.malformed.refuse,
     handler: async (request, reply) => {
       const watch = new Stopwatch(deps.monotonicMs, "limits");
       const { publicKey, ...turn } = parseChatRequest(request.body as Buffer | undefined);

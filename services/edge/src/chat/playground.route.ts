@@ -1,20 +1,20 @@
 import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
-import { type TokenVerifier, userBucket } from "../auth/index.ts";
+import { type AuthDeps, authenticate, userBucket } from "../auth/index.ts";
 import { endpoint, HttpError, unavailable } from "../http/index.ts";
 import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { Stopwatch } from "../turns/index.ts";
 import { storable } from "./chat.route.ts";
-import { parsePlaygroundRequest } from "./chat-request.ts";
+import { MAX_TURN_BODY_BYTES, parsePlaygroundRequest } from "./chat-request.ts";
 import { type StreamDeps, streamTurn } from "./stream-turn.ts";
 
-export type PlaygroundDeps = StreamDeps & {
-  limiter: RateLimiter;
-  verifyToken: TokenVerifier;
-  conversation: RpcClient<typeof ConversationService>;
-  monotonicMs: () => number;
-};
+export type PlaygroundDeps = StreamDeps &
+  AuthDeps & {
+    limiter: RateLimiter;
+    conversation: RpcClient<typeof ConversationService>;
+    monotonicMs: () => number;
+  };
 
 const RESOLVE_TIMEOUT_MS = 2_000;
 
@@ -24,9 +24,11 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
     method: "POST",
     url: "/api/chat/playground/",
     config: { errorKey: "detail" },
+    bodyLimit: MAX_TURN_BODY_BYTES,
+    onRequest: deps.malformed.refuse,
     handler: async (request, reply) => {
       const watch = new Stopwatch(deps.monotonicMs, "token");
-      const caller = await deps.verifyToken(request.headers.authorization);
+      const caller = await authenticate(deps, request, reply);
       watch.enter("limits");
       const { userId, workspaceId } = caller;
       const { botSlug, ...turn } = parsePlaygroundRequest(request.body as Buffer | undefined);

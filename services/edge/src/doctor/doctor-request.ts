@@ -1,8 +1,10 @@
 import { requiredText } from "../chat/index.ts";
-import { HttpError, parseJsonObject } from "../http/index.ts";
+import { invalidMessage, parseJsonObject } from "../http/index.ts";
 
 export type DoctorRequest = { publicKey: string; silenceMs: number };
 
+/** Room for a key of some thousand characters, so that a key that cannot exist is still answered as one. */
+export const MAX_DOCTOR_BODY_BYTES = 8 * 1024;
 /** Less than what ends a connection on which nothing moves. */
 export const MAX_SILENCE_MS = 30_000;
 
@@ -12,6 +14,6 @@ export function parseDoctorRequest(bytes: Uint8Array | undefined): DoctorRequest
   const publicKey = requiredText(body, "public_key");
   const { silence_ms: silence = 0 } = body;
   if (typeof silence !== "number" || !Number.isInteger(silence) || silence < 0 || silence > MAX_SILENCE_MS)
-    throw new HttpError(400, "invalid_message");
+    throw invalidMessage();
   return { publicKey, silenceMs: silence };
 }

@@ -1,14 +1,15 @@
 import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
 import { addressBucket, endpoint, HttpError } from "../http/index.ts";
-import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { enforce, type MalformedRequests, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import type { Streams } from "../streams/index.ts";
-import { parseDoctorRequest } from "./doctor-request.ts";
+import { MAX_DOCTOR_BODY_BYTES, parseDoctorRequest } from "./doctor-request.ts";
 import { streamPacedEvents } from "./paced-events.ts";
 import { seenOf } from "./seen.ts";
 
 export type DoctorDeps = {
   limiter: RateLimiter;
+  malformed: MalformedRequests;
   resolveKey: KeyResolver;
   streams: Streams;
   monotonicMs: () => number;
@@ -20,6 +21,8 @@ export function doctorRoute(app: FastifyInstance, deps: DoctorDeps): void {
     method: "POST",
     url: "/api/doctor/",
     config: { cors: true },
+    bodyLimit: MAX_DOCTOR_BODY_BYTES,
+    onRequest: deps.malformed.refuse,
     handler: async (request, reply) => {
       const { publicKey, silenceMs } = parseDoctorRequest(request.body as Buffer | undefined);
       const bucket = addressBucket(request.ip);

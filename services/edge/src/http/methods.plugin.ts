@@ -1,32 +1,45 @@
 import { METHODS } from "node:http";
-import type { FastifyContextConfig, FastifyInstance, HTTPMethods, RouteHandlerMethod } from "fastify";
+import type {
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  HTTPMethods,
+  RouteOptions,
+} from "fastify";
 import { preflight } from "./cors.plugin.ts";
 import { HttpError } from "./http-error.ts";
 
-type Endpoint = {
+type Endpoint = Pick<RouteOptions, "handler" | "onRequest" | "bodyLimit"> & {
   method: "GET" | "POST";
   url: string;
   config: FastifyContextConfig;
-  handler: RouteHandlerMethod;
 };
 
 /** Registers an endpoint that answers its one method, preflights if it serves browsers, and 405 with Allow for every other method. */
-export function endpoint(app: FastifyInstance, { method, url, config, handler }: Endpoint): void {
+export function endpoint(app: FastifyInstance, { method, url, config, ...route }: Endpoint): void {
   const allow = config.cors ? `${method}, OPTIONS` : method;
-  app.route({ method, url, config, handler });
+  app.route({ method, url, config, ...route });
   const taken: string[] = [method];
   if (config.cors) {
-    app.route({ method: "OPTIONS", url, config, handler: preflight(allow) });
+    answerUnread(app, { method: "OPTIONS", url, config }, preflight(allow));
     taken.push("OPTIONS");
   }
-  app.route({
-    method: METHODS.filter((each) => !taken.includes(each) && app.supportedMethods.includes(each)) as HTTPMethods[],
-    url,
-    config,
-    handler: async () => {
-      throw new HttpError(405, "method_not_allowed", { allow });
-    },
+  const others = METHODS.filter((each) => !taken.includes(each) && app.supportedMethods.includes(each));
+  answerUnread(app, { method: others as HTTPMethods[], url, config }, async () => {
+    throw new HttpError(405, "method_not_allowed", { allow });
   });
+}
+
+type Answer = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/** Registers a route that answers before the request's body is read. */
+function answerUnread(
+  app: FastifyInstance,
+  route: Pick<RouteOptions, "method" | "url"> & { config: FastifyContextConfig },
+  answer: Answer,
+): void {
+  app.route({ ...route, onRequest: answer, handler: answer });
 }
 
 /** Teaches the router every method that the parser knows, so that none of them looks like an unknown path. */

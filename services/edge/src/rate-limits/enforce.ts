@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
 import { HttpError } from "../http/index.ts";
-import type { Policy, RateLimiter } from "./rate-limiter.ts";
+import type { Decision, Policy, RateLimiter } from "./rate-limiter.ts";
 
 /** Counts a request and sets the rate-limit headers. Throws 429 with Retry-After in whole seconds. */
 export async function enforce(
@@ -9,9 +9,20 @@ export async function enforce(
   subject: string,
   reply: FastifyReply,
 ): Promise<void> {
-  const { allowed, remaining, resetMs } = await limiter.take(policy, subject);
-  const resetSeconds = Math.max(1, Math.ceil(resetMs / 1_000));
+  const decision = await limiter.take(policy, subject);
+  setRateLimitHeaders(reply, policy, decision);
+  if (!decision.allowed) throw rateLimited(decision);
+}
+
+export function setRateLimitHeaders(reply: FastifyReply, policy: Policy, decision: Decision): void {
   reply.header("ratelimit-policy", `"${policy.name}";q=${policy.limit};w=${policy.windowMs / 1_000}`);
-  reply.header("ratelimit", `"${policy.name}";r=${remaining};t=${resetSeconds}`);
-  if (!allowed) throw new HttpError(429, "rate_limited", { "retry-after": String(resetSeconds) });
+  reply.header("ratelimit", `"${policy.name}";r=${decision.remaining};t=${resetSeconds(decision)}`);
+}
+
+export function rateLimited(decision: Decision): HttpError {
+  return new HttpError(429, "rate_limited", { "retry-after": String(resetSeconds(decision)) });
+}
+
+function resetSeconds({ resetMs }: Decision): number {
+  return Math.max(1, Math.ceil(resetMs / 1_000));
 }

@@ -32,3 +32,17 @@ test("subjects and policies do not share a bucket", async () => {
   expect((await limiter.take(policy, "b")).allowed).toBe(true);
   expect((await limiter.take({ ...policy, name: "rating" }, "a")).allowed).toBe(true);
 });
+
+test.each([
+  ["subjects", { subjects: 2, requests: 100 }, 2],
+  ["requests of all subjects", { subjects: 100, requests: 6 }, 2],
+])("beyond its cap on %s the limiter forgets the subject that was silent longest", async (_, caps, kept) => {
+  const limiter = createLocalLimiter(() => 0, caps);
+  const subjects = ["a", "b", "c"];
+  for (const subject of subjects) for (let i = 0; i < 3; i++) await limiter.take(policy, subject);
+  const isLimited = async (subject: string) => !(await limiter.take(policy, subject)).allowed;
+  // The latest first: to ask again is to be heard of again.
+  const limited = [await isLimited("c"), await isLimited("b"), await isLimited("a")];
+  expect(limited.filter(Boolean)).toHaveLength(kept);
+  expect(limited[2]).toBe(false);
+});

@@ -21,4 +21,5 @@ export const POLICIES = {
   rating: { name: "rating", limit: 60, windowMs: MINUTE_MS },
   playground: { name: "playground", limit: 120, windowMs: MINUTE_MS },
   export: { name: "export", limit: 30, windowMs: MINUTE_MS },
+  malformed: { name: "malformed", limit: 300, windowMs: MINUTE_MS },
 } as const satisfies Record<string, Policy>;

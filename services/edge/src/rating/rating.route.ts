@@ -3,11 +3,12 @@ import type { ConversationService } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
 import { addressBucket, endpoint, HttpError, unavailable } from "../http/index.ts";
-import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
-import { parseRatingRequest } from "./rating-request.ts";
+import { enforce, type MalformedRequests, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { MAX_RATING_BODY_BYTES, parseRatingRequest } from "./rating-request.ts";
 
 export type RatingDeps = {
   limiter: RateLimiter;
+  malformed: MalformedRequests;
   resolveKey: KeyResolver;
   conversation: RpcClient<typeof ConversationService>;
 };
@@ -20,6 +21,8 @@ export function ratingRoute(app: FastifyInstance, deps: RatingDeps): void {
     method: "POST",
     url: "/api/chat/rating/",
     config: { cors: true },
+    bodyLimit: MAX_RATING_BODY_BYTES,
+    onRequest: deps.malformed.refuse,
     handler: async (request, reply) => {
       const { publicKey, ...rating } = parseRatingRequest(request.body as Buffer | undefined);
       const bucket = addressBucket(request.ip);

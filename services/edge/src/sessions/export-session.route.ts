@@ -2,15 +2,14 @@ import { Readable } from "node:stream";
 import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService, ExportSessionResponse } from "@parley/rpc/conversation";
 import { isUuid } from "@parley/service-kit";
-import type { FastifyInstance } from "fastify";
-import { type Caller, type TokenVerifier, userBucket } from "../auth/index.ts";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { type AuthDeps, authenticate, type Caller, userBucket } from "../auth/index.ts";
 import { addressBucket, endpoint, HttpError, unavailable } from "../http/index.ts";
 import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import type { Streams } from "../streams/index.ts";
 
-export type ExportDeps = {
+export type ExportDeps = AuthDeps & {
   limiter: RateLimiter;
-  verifyToken: TokenVerifier;
   conversation: RpcClient<typeof ConversationService>;
   streams: Streams;
 };
@@ -23,10 +22,9 @@ export function exportRoute(app: FastifyInstance, deps: ExportDeps): void {
     method: "GET",
     url: "/api/conversations/:sessionId/export.json",
     config: { errorKey: "detail" },
+    onRequest: deps.malformed.refuse,
     handler: async (request, reply) => {
-      const caller = await authenticate(deps, request.headers.authorization, async () => {
-        await enforce(deps.limiter, POLICIES.export, addressBucket(request.ip), reply);
-      });
+      const caller = await authenticateOrCount(deps, request, reply);
       await enforce(deps.limiter, POLICIES.export, userBucket(caller), reply);
 
       const sessionId = (request.params as { sessionId: string }).sessionId.toLowerCase();
@@ -50,15 +48,12 @@ export function exportRoute(app: FastifyInstance, deps: ExportDeps): void {
 }
 
 /** Callers without a good token are counted by address before they are refused. */
-async function authenticate(
-  deps: ExportDeps,
-  authorization: string | undefined,
-  countStranger: () => Promise<void>,
-): Promise<Caller> {
+async function authenticateOrCount(deps: ExportDeps, request: FastifyRequest, reply: FastifyReply): Promise<Caller> {
   try {
-    return await deps.verifyToken(authorization);
+    return await authenticate(deps, request, reply);
   } catch (error) {
-    if (error instanceof HttpError && error.status === 401) await countStranger();
+    if (error instanceof HttpError && error.status === 401)
+      await enforce(deps.limiter, POLICIES.export, addressBucket(request.ip), reply);
     throw error;
   }
 }

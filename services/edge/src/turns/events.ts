@@ -1,5 +1,4 @@
-/** How a stream ended, as the contract's finish_reason has it. */
-export type FinishReason = "stop" | "error" | "blocked" | "quota_exceeded";
+import type { FinishReason } from "@parley/rpc/outcomes";
 
 export type Meta = { session_id: string; message_id: number };
 

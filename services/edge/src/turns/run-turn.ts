@@ -1,10 +1,18 @@
 import { type RpcClient, RpcError, status } from "@parley/rpc";
-import { type CloseTurnResponse, type ConversationService, TurnOutcome } from "@parley/rpc/conversation";
-import { type GenerateEnd, GenerateStatus, type LlmService, type ToolCall } from "@parley/rpc/llm";
+import type { CloseTurnResponse, ConversationService } from "@parley/rpc/conversation";
+import type { GenerateEnd, LlmService, ToolCall } from "@parley/rpc/llm";
+import {
+  type FailureCode,
+  type FinishReason,
+  OUTCOMES,
+  type Outcome,
+  outcomeFromProto,
+  turnAfterGeneration,
+} from "@parley/rpc/outcomes";
 import { type QuotaService, ReserveStatus } from "@parley/rpc/quota";
 import { failpoint, tracer } from "@parley/service-kit";
-import type { Blocked, Done, FinishReason, QuotaExceeded, TurnSink } from "./events.ts";
-import { type FailureCode, failure, failureCode, quotaExceededMessage } from "./failures.ts";
+import type { Blocked, Done, QuotaExceeded, TurnSink } from "./events.ts";
+import { failure, quotaExceededMessage } from "./failures.ts";
 import type { Stopwatch } from "./stopwatch.ts";
 import { ToolTime } from "./tool-time.ts";
 import type { TurnCloser } from "./turn-closer.ts";
@@ -57,7 +65,7 @@ export type TurnReport = {
 
 /** How a reply ended, before it is stored. */
 type Ending = {
-  outcome: TurnOutcome;
+  outcome: Outcome;
   content: string;
   model: string;
   tokensIn: number;
@@ -104,7 +112,7 @@ export async function runTurn(
       firstTokenMs: 0,
       done: doneOf("blocked", time),
     });
-    deps.closer.note({ workspaceId, turnId, outcome: TurnOutcome.BLOCKED, ...time });
+    deps.closer.note({ workspaceId, turnId, outcome: OUTCOMES.blocked.proto, ...time });
     return report;
   }
 
@@ -118,21 +126,22 @@ export async function runTurn(
   const time = timeOf(watch);
   watch.enter("close");
   failpoint("edge.answered");
-  const { quota: _, blocked, cause, ...outcome } = ending;
-  const stands = await deps.closer.close({
+  const { quota: _, blocked, cause, outcome, ...content } = ending;
+  const stored = await deps.closer.close({
     workspaceId,
     turnId,
-    ...outcome,
+    outcome: OUTCOMES[outcome].proto,
+    ...content,
     blockedReason: blocked?.reason ?? "",
     ...time,
   });
 
   failpoint("edge.closed");
-  return tellEnd(
+  return reportEnd(
     sink,
     { turnId, workspaceId, firstTokenMs: ending.firstTokenMs, cause },
     ending,
-    stands,
+    stored,
     time.latencyMs,
   );
 }
@@ -163,7 +172,7 @@ async function answer(
   watch: Stopwatch,
 ): Promise<Ending> {
   const ending: Ending = {
-    outcome: TurnOutcome.ERROR,
+    outcome: "error",
     content: "",
     model: "",
     tokensIn: 0,
@@ -181,7 +190,7 @@ async function answer(
     if (hold.status === ReserveStatus.EXCEEDED) {
       const { plan, used, cap } = hold;
       const quota: QuotaExceeded = { code: "quota_exceeded", plan, used, cap, message: quotaExceededMessage() };
-      return { ...ending, outcome: TurnOutcome.QUOTA_EXCEEDED, errorCode: "", quota };
+      return { ...ending, outcome: "quota_exceeded", errorCode: "", quota };
     }
     if (hold.status !== ReserveStatus.HELD) return ending;
     ending.month = hold.month;
@@ -191,8 +200,7 @@ async function answer(
     ending.cause = error;
   }
   // Who left does not see the end; that is not a failure of ours, unless the reply was complete already.
-  if (signals.visitor.aborted && ending.outcome !== TurnOutcome.DONE)
-    return { ...ending, outcome: TurnOutcome.CANCELLED, errorCode: "" };
+  if (signals.visitor.aborted && ending.outcome !== "done") return { ...ending, outcome: "cancelled", errorCode: "" };
   return ending;
 }
 
@@ -234,47 +242,37 @@ async function stream(
   }
 }
 
-/** How a reply's end is stored; a blocked one leaves nothing but what is shown instead. */
+/** How a generation's end is stored. A blocked reply keeps only the text that is shown in its place. */
 function outcomeOf({ status, blocked }: GenerateEnd): Partial<Ending> {
-  if (status === GenerateStatus.COMPLETE) return { outcome: TurnOutcome.DONE, errorCode: "" };
-  if (status === GenerateStatus.BLOCKED && blocked !== undefined) {
-    const { reason, fallback } = blocked;
-    return { outcome: TurnOutcome.BLOCKED, errorCode: "", content: fallback, blocked: { reason, fallback } };
-  }
-  return { outcome: TurnOutcome.ERROR, errorCode: failureCode(status) };
+  const after = turnAfterGeneration(status);
+  if (after.outcome !== "blocked" || blocked === undefined) return after;
+  const { reason, fallback } = blocked;
+  return { ...after, content: fallback, blocked: { reason, fallback } };
 }
 
-/** Tells the visitor the outcome that stands, which is not always the one this process saw. */
-function tellEnd(
+/** Reports the stored outcome to the visitor. It differs from the one seen here if another process closed the turn first. */
+function reportEnd(
   sink: TurnSink,
-  who: Pick<TurnReport, "turnId" | "workspaceId" | "firstTokenMs" | "cause">,
+  turn: Pick<TurnReport, "turnId" | "workspaceId" | "firstTokenMs" | "cause">,
   ending: Ending,
-  stands: CloseTurnResponse | undefined,
+  stored: CloseTurnResponse | undefined,
   latencyMs: number,
 ): TurnReport {
-  const used = stands ?? { ...ending, latencyMs };
-  switch (stands?.outcome) {
-    case TurnOutcome.DONE:
-      return finish(sink, { ...who, finish: "stop", errorCode: "", done: doneOf("stop", used) });
-    case TurnOutcome.QUOTA_EXCEEDED:
-      if (ending.quota !== undefined) sink.error(ending.quota);
-      return finish(sink, {
-        ...who,
-        finish: "quota_exceeded",
-        errorCode: "quota_exceeded",
-        done: doneOf("quota_exceeded", used),
-      });
-    case TurnOutcome.BLOCKED:
-      if (ending.blocked !== undefined) sink.blocked(ending.blocked);
-      return finish(sink, { ...who, finish: "blocked", errorCode: "", done: doneOf("blocked", used) });
-    case TurnOutcome.CANCELLED:
-      return finish(sink, { ...who, finish: "cancelled", errorCode: "", done: doneOf("error", used) });
-    default: {
-      const code = ending.errorCode === "" ? "internal_error" : ending.errorCode;
-      sink.error(failure(code));
-      return finish(sink, { ...who, finish: "error", errorCode: code, done: doneOf("error", used) });
-    }
+  const outcome = (stored && outcomeFromProto(stored.outcome)) ?? "error";
+  const { finishReason, metric } = OUTCOMES[outcome];
+  const done = doneOf(finishReason, stored ?? { ...ending, latencyMs });
+  let errorCode = "";
+  if (outcome === "quota_exceeded") {
+    errorCode = "quota_exceeded";
+    if (ending.quota !== undefined) sink.error(ending.quota);
+  } else if (outcome === "blocked") {
+    if (ending.blocked !== undefined) sink.blocked(ending.blocked);
+  } else if (metric === "error") {
+    const code = ending.errorCode === "" ? "internal_error" : ending.errorCode;
+    errorCode = code;
+    sink.error(failure(code));
   }
+  return finish(sink, { ...turn, finish: metric, errorCode, done });
 }
 
 type Metering = { tokensIn?: number; tokensOut?: number; latencyMs: number; model?: string };

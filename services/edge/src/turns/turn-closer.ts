@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { CloseTurnRequestSchema, CloseTurnResponse, ConversationService } from "@parley/rpc/conversation";
-import { TurnOutcome } from "@parley/rpc/conversation";
+import { OUTCOMES } from "@parley/rpc/outcomes";
 import type { Logger } from "@parley/service-kit";
 
 type CloseTurnInit = MessageInitShape<typeof CloseTurnRequestSchema>;
@@ -61,7 +61,7 @@ export function createTurnCloser(conversation: RpcClient<typeof ConversationServ
   let abandoned = 0;
   async function closeAbandoned(turn: CloseTurnInit): Promise<undefined> {
     await sleep(ABANDONED_AFTER_MS, undefined, { ref: false });
-    const failed = { ...turn, outcome: TurnOutcome.ERROR, errorCode: "internal_error" };
+    const failed = { ...turn, outcome: OUTCOMES.error.proto, errorCode: "internal_error" };
     await tell(failed, performance.now() + ANSWER_WITHIN_MS);
     abandoned--;
   }
@@ -78,7 +78,7 @@ export function createTurnCloser(conversation: RpcClient<typeof ConversationServ
     async close(request) {
       const stands = await tracked(tell(request, performance.now() + ANSWER_WITHIN_MS));
       if (stands === undefined) {
-        const failed = { ...request, outcome: TurnOutcome.ERROR, errorCode: "internal_error" };
+        const failed = { ...request, outcome: OUTCOMES.error.proto, errorCode: "internal_error" };
         void tracked(tell(failed, Number.POSITIVE_INFINITY));
       }
       return stands;

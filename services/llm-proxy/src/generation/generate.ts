@@ -14,6 +14,8 @@ export type ReplyDeps = {
   now: () => number;
   /** In [0, 1). */
   random: () => number;
+  /** Resolves when `take` has dealt with all text so far; it may have ended the reply by then. */
+  settled: () => Promise<void>;
   /** Told of every attempt that failed, made good or not. */
   onFailure: (candidate: Candidate, failure: ProviderFailure, next: NextStep) => void;
 };
@@ -40,6 +42,7 @@ export async function reply(
     await ask(left, question, record, signal, deps, take);
     // A model that calls tools it was never told of has nothing else to say.
     if (record.outcome !== "complete" || record.requests.length === 0 || toolbox === undefined) return;
+    await deps.settled();
     if (signal.aborted) {
       noteFailure(record, signal.reason);
       return;

@@ -1,3 +1,4 @@
+import type { PatternThreads } from "@parley/bot-rules/moderation";
 import type { Prompt } from "@parley/rpc/llm";
 import type { Logger } from "@parley/service-kit";
 import type { Metrics } from "../metrics.ts";
@@ -6,12 +7,13 @@ import type { Toolbox, Tools } from "../tools/index.ts";
 import type { ActiveCall, ActiveCalls } from "./active-generations.ts";
 import type { CallRecord } from "./call-record.ts";
 import { type ReplyDeps, type ReplyEvent, reply } from "./generate.ts";
-import { Filters } from "./reply-moderation.ts";
+import { filtered } from "./reply-moderation.ts";
 
 export type ResponderDeps = Pick<ReplyDeps, "now" | "random" | "countTokens"> & {
   catalog: Catalog;
   activeCalls: ActiveCalls;
   tools: Pick<Tools, "open">;
+  patternThreads: Pick<PatternThreads, "match">;
   metrics: Metrics;
   log: Logger;
 };
@@ -27,7 +29,6 @@ export type Reply = {
 /** Answers prompts with whichever provider they name, and sees to it that every answer has an outcome. */
 export class Responder {
   readonly #deps: ResponderDeps;
-  readonly #filters = new Filters();
 
   constructor(deps: ResponderDeps) {
     this.#deps = deps;
@@ -40,7 +41,7 @@ export class Responder {
   }
 
   async #answer(record: CallRecord, prompt: Prompt, call: ActiveCall, take: Take<ReplyEvent>): Promise<void> {
-    const { catalog, log, now } = this.#deps;
+    const { catalog, patternThreads, log, now } = this.#deps;
     const { signal, cancel, leave } = call;
     let toolbox: Toolbox | undefined;
     try {
@@ -50,9 +51,9 @@ export class Responder {
         return;
       }
       toolbox = await this.#openToolbox(candidates, prompt, record, signal);
-      const shown = this.#filters.through(take, prompt, record, cancel);
-      await reply(candidates, { prompt, toolbox }, record, signal, this.#replyDeps(record), shown.take);
-      shown.end();
+      const shown = filtered(patternThreads, take, prompt, record, cancel);
+      await reply(candidates, { prompt, toolbox }, record, signal, this.#replyDeps(record, shown), shown.take);
+      await shown.end();
     } catch (error) {
       log.error({ error, turn_id: record.turnId }, "a reply failed in a way nobody foresaw");
       record.outcome = "provider_error";
@@ -72,12 +73,13 @@ export class Responder {
     return prompt.tools.length > 0 && canCall ? this.#deps.tools.open(prompt.tools, record, signal) : undefined;
   }
 
-  #replyDeps(record: CallRecord): ReplyDeps {
+  #replyDeps(record: CallRecord, { settled }: Pick<ReplyDeps, "settled">): ReplyDeps {
     const { now, random, countTokens, metrics, log } = this.#deps;
     return {
       countTokens,
       now,
       random,
+      settled,
       onFailure: ({ model, guarded }, { code, reason, detail }, next) => {
         metrics.attemptFailures.inc({ provider: guarded.settings.name, reason, next });
         log.warn({ turn_id: record.turnId, model, code, reason, next }, "a call to a provider failed");

@@ -77,3 +77,49 @@ test("the built-in model's words are looked at like any other's", async () => {
   expect(statusOf(events)).toBe("BLOCKED");
   expect(events.text).not.toContain("secret");
 });
+
+function askWith(patterns: readonly string[], message: string, signal?: AbortSignal) {
+  const replyPatterns = patterns.map((pattern) => ({ pattern, verdict }));
+  const messages = [{ role: Role.USER, content: message }];
+  const prompt = { replyPatterns, messages };
+  return proxy.generate({ workspaceId: `ws_${message}`, prompt, ...(signal && { signal }) });
+}
+
+test("a reply that cannot be matched in time fails, and nothing of it is sent", async () => {
+  // More than a bot may have today, and a letter that is eighteen once compatibility forms are folded.
+  const oversized = Array.from({ length: 100 }, (_, number) => `\u0644.{0,138}z${number}`);
+  const text = Array.from({ length: 4_000 }, () => "\ufdfa\ufdfaxy"[Math.floor(Math.random() * 4)]).join("");
+  provider.script([{ tokens: [text] }]);
+  const events = await askWith(oversized, "long");
+  expect([statusOf(events), events.text.length]).toEqual(["PROVIDER_ERROR", 0]);
+  const series = 'parley_moderation_duration_seconds_count{service="llm-proxy",result="match_timeout"}';
+  expect(await proxy.metric(series)).toBe(1);
+});
+
+test("a reply that is slow to match delays no other reply", async () => {
+  const slow = Array.from({ length: 50 }, (_, number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`);
+  const words = ["buy", "sell", "send", "a", "go ", "xy"];
+  const someWords = () => Array.from({ length: 100 }, () => words[Math.floor(Math.random() * words.length)]).join("");
+  provider.script(({ body }) =>
+    JSON.stringify(body).includes("slow")
+      ? { tokens: Array.from({ length: 200 }, someWords), everyMs: 5 }
+      : { tokens: Array.from({ length: 20 }, () => "word "), everyMs: 10 },
+  );
+  const replyMs = async () => {
+    const startedAt = performance.now();
+    expect((await askWith(["secret"], "quick")).text).toBe("word ".repeat(20));
+    return performance.now() - startedAt;
+  };
+  await replyMs();
+  const ratios: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    const quietMs = await replyMs();
+    const leaving = new AbortController();
+    const slowReply = askWith(slow, "slow", leaving.signal).catch((error: unknown) => error);
+    ratios.push((await replyMs()) / quietMs);
+    leaving.abort();
+    await slowReply;
+  }
+  // Of three rounds the best: a busy machine may spoil the others.
+  expect(Math.min(...ratios), ratios.join(" ")).toBeLessThan(2);
+}, 60_000);

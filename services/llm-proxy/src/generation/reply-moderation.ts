@@ -1,60 +1,91 @@
-import { compilePattern, type Matcher, ReplyFilter } from "@parley/bot-rules/moderation";
+import { type PatternThreads, patternsJson, ReplyFilter } from "@parley/bot-rules/moderation";
 import type { Prompt } from "@parley/rpc/llm";
-import { LRUCache } from "lru-cache";
+import { ServiceError } from "@parley/service-kit";
 import type { Take } from "../providers/index.ts";
 import type { CallRecord } from "./call-record.ts";
 import type { ReplyEvent } from "./generate.ts";
 
-/** Kept by their text across replies: a matcher builds its automaton as it is used. */
-const MAX_MATCHERS = 1_000;
+/** So much text may wait for its look; then the provider waits. */
+const MAX_WAITING_CHARACTERS = 16 * 1024;
 
 /** A reply on its way through its patterns. */
 export type Filtered = {
   take: Take<ReplyEvent>;
-  /** To be called at the reply's end: tells what was still held back, and writes down what was found. */
-  end(): void;
+  /** Resolves when all text so far has been looked at; a match may have stopped the reply by then. */
+  settled(): Promise<void>;
+  /** Must be called at the reply's end. Sends what was still held back, and records a match or a failure to look for one. */
+  end(): Promise<void>;
 };
 
-export class Filters {
-  readonly #matchers = new LRUCache<string, Matcher>({ max: MAX_MATCHERS });
-
-  /**
-   * Tells `take` a reply with nothing in it that a pattern of the prompt matches: what might still be matched is held back, and when it
-   * is, the reply is to `stop` and ends as blocked. A reply without patterns passes as it is.
-   */
-  through(take: Take<ReplyEvent>, prompt: Prompt, record: CallRecord, stop: () => void): Filtered {
-    if (prompt.replyPatterns.length === 0) return { take, end: () => undefined };
-    const patterns = prompt.replyPatterns.map(({ pattern, verdict }) => ({
-      matcher: this.#matcherOf(pattern),
-      verdict: { reason: verdict?.reason ?? "", fallback: verdict?.fallback ?? "" },
-    }));
-    return filtered(take, new ReplyFilter(patterns), record, stop);
+/**
+ * Passes on to `take` a reply with nothing in it that a pattern of the prompt matches: holds back what might still be matched. When a
+ * pattern matches, the reply is to `stop` and ends as blocked; when the patterns cannot be matched in time, as failed. A reply without
+ * patterns passes as it is.
+ */
+export function filtered(
+  threads: Pick<PatternThreads, "match">,
+  take: Take<ReplyEvent>,
+  prompt: Prompt,
+  record: CallRecord,
+  stop: () => void,
+): Filtered {
+  if (prompt.replyPatterns.length === 0) {
+    const nothing = () => Promise.resolve();
+    return { take, settled: nothing, end: nothing };
   }
+  const patterns = patternsJson(prompt.replyPatterns);
+  const filter = new ReplyFilter((text, from, isWhole) =>
+    threads.match(record.workspaceId, { patterns, text, from, isWhole }),
+  );
+  let waiting = "";
+  let looking: Promise<void> | undefined;
+  let failure: unknown;
+  const isOver = () => filter.hit !== undefined || failure !== undefined;
 
-  #matcherOf(pattern: string): Matcher {
-    const matcher = this.#matchers.get(pattern) ?? compilePattern(pattern);
-    this.#matchers.set(pattern, matcher);
-    return matcher;
-  }
-}
+  /** Sends on what waits, one look after the other: what comes during a look waits for the next. */
+  const lookAtAll = async () => {
+    try {
+      while (waiting !== "") {
+        const text = waiting;
+        waiting = "";
+        const shown = await filter.push(text);
+        if (filter.hit === undefined && shown !== "") await take(shown);
+      }
+    } catch (error) {
+      failure = error;
+    } finally {
+      looking = undefined;
+      if (isOver()) stop();
+    }
+  };
 
-function filtered(take: Take<ReplyEvent>, filter: ReplyFilter, record: CallRecord, stop: () => void): Filtered {
   return {
     take(event) {
-      if (filter.verdict !== undefined) return undefined;
-      const shown = typeof event === "string" ? filter.push(event) : event;
-      if (filter.verdict !== undefined) stop();
-      else if (shown !== "") return take(shown);
-      return undefined;
+      if (event === "" || isOver()) return undefined;
+      if (typeof event !== "string") return looking === undefined ? take(event) : looking.then(() => take(event));
+      waiting += event;
+      looking ??= lookAtAll();
+      return waiting.length < MAX_WAITING_CHARACTERS ? undefined : looking;
     },
-    end() {
+    async settled() {
+      await looking;
+    },
+    async end() {
+      await looking;
       // What was held back of a reply that failed is not shown: nobody knows how it would have gone on.
-      const rest = record.outcome === "complete" ? filter.end() : "";
-      if (rest !== "") void take(rest);
-      if (filter.verdict === undefined) return;
-      record.outcome = "blocked";
-      record.reason = "";
-      record.blocked = filter.verdict;
+      if (record.outcome === "complete" && !isOver()) {
+        const rest = await filter.end().catch((error: unknown) => {
+          failure = error;
+          return "";
+        });
+        if (rest !== "") void take(rest);
+      }
+      if (filter.hit !== undefined) {
+        const { reason = "", fallback = "" } = prompt.replyPatterns[filter.hit]?.verdict ?? {};
+        Object.assign(record, { outcome: "blocked", reason: "", blocked: { reason, fallback } });
+      } else if (failure instanceof ServiceError) {
+        Object.assign(record, { outcome: "provider_error", reason: "moderation" });
+      } else if (failure !== undefined) throw failure;
     },
   };
 }

@@ -31,7 +31,7 @@ describe("retryDelayMs", () => {
 
 describe("retryAfterMs", () => {
   const now = Date.UTC(2026, 10, 21, 12, 0, 0);
-  test.each([
+  test.each<[Record<string, string>, number | undefined]>([
     [{ "retry-after": "2" }, 2_000],
     [{ "retry-after": "0.5" }, 500],
     [{ "retry-after-ms": "150", "retry-after": "2" }, 150],
@@ -42,6 +42,6 @@ describe("retryAfterMs", () => {
     [{ "retry-after": "99999999999999999999" }, undefined],
     [{}, undefined],
   ])("reads %j as %s", (headers, expected) => {
-    expect(retryAfterMs(headers, now)).toBe(expected);
+    expect(retryAfterMs(new Headers(headers), now)).toBe(expected);
   });
 });

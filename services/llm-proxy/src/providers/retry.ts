@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from "node:http";
 import type { RetryPolicy } from "../settings/index.ts";
 import type { ProviderFailure } from "./failure.ts";
 
@@ -22,10 +21,10 @@ export function retryDelayMs(
 }
 
 /** Reads Retry-After (seconds or an HTTP date) or retry-after-ms; undefined when there is none that makes sense. */
-export function retryAfterMs(headers: IncomingHttpHeaders, nowMs: number): number | undefined {
-  const milliseconds = decimal(headers["retry-after-ms"]);
+export function retryAfterMs(headers: Pick<Headers, "get">, nowMs: number): number | undefined {
+  const milliseconds = decimal(headers.get("retry-after-ms"));
   if (milliseconds !== undefined) return milliseconds;
-  const text = headers["retry-after"];
+  const text = headers.get("retry-after");
   const seconds = decimal(text);
   if (seconds !== undefined) return seconds * 1_000;
   const date = Date.parse(text ?? "");

@@ -23,6 +23,9 @@ export function httpTool(
   };
 }
 
+const URL_PROBLEM =
+  "an argument in the tool's URL must not be empty; one in its path must not contain a slash, a backslash or a control character, also percent-encoded, and must not be only dots";
+
 async function request(
   { method, url: template }: HttpTool,
   values: Record<string, unknown>,
@@ -31,8 +34,7 @@ async function request(
   { egress, maxResultBytes, timeoutMs }: HttpToolDeps,
 ): Promise<string> {
   const expanded = expandUrl(template, values);
-  if (expanded === undefined)
-    throw new ToolFailure("invalid_arguments", "the arguments do not fit into the tool's URL");
+  if (expanded === undefined) throw new ToolFailure("invalid_arguments", URL_PROBLEM);
   const { url, rest } = expanded;
   const hasBody = method !== "GET" && method !== "DELETE";
   if (!hasBody) addQuery(url, rest);

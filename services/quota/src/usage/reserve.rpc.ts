@@ -1,15 +1,10 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { type ReserveRequest, type ReserveResponseSchema, ReserveStatus } from "@parley/rpc/quota";
+import { RESERVATION_STATUSES } from "@parley/rpc/outcomes";
+import type { ReserveRequest, ReserveResponseSchema } from "@parley/rpc/quota";
 import { type Database, isWorkspaceId, notFound } from "@parley/service-kit";
 import { reserve } from "./reservations.store.ts";
 import { requireTurnId } from "./turn-id.ts";
 import type { ReservationCounter } from "./usage.metrics.ts";
-
-const STATUS = {
-  held: ReserveStatus.HELD,
-  exceeded: ReserveStatus.EXCEEDED,
-  settled: ReserveStatus.SETTLED,
-} as const;
 
 export async function handleReserve(
   database: Database,
@@ -21,5 +16,11 @@ export async function handleReserve(
   if (found === undefined) throw notFound("workspace_not_found", "no such workspace");
   const { plan, used, cap } = found;
   counter.inc({ plan, status: found.status });
-  return { status: STATUS[found.status], month: found.status === "held" ? found.month : "", plan, used, cap };
+  return {
+    status: RESERVATION_STATUSES[found.status],
+    month: found.status === "held" ? found.month : "",
+    plan,
+    used,
+    cap,
+  };
 }

@@ -1,5 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { type Settlement, SettleOutcome, type SettleRequest, type SettleResponseSchema } from "@parley/rpc/quota";
+import { SETTLEMENTS, settlementFromProto } from "@parley/rpc/outcomes";
+import type { Settlement, SettleRequest, SettleResponseSchema } from "@parley/rpc/quota";
 import { type Database, invalid, parseMonth } from "@parley/service-kit";
 import * as store from "./reservations.store.ts";
 import { requireTurnId } from "./turn-id.ts";
@@ -12,20 +13,16 @@ export async function handleSettle(
 ): Promise<MessageInitShape<typeof SettleResponseSchema>> {
   if (request.settlements.length > MAX_SETTLEMENTS) throw invalid(`at most ${MAX_SETTLEMENTS} settlements a call`);
   const settled = await store.settle(database, request.settlements.map(toStore));
-  return { settled: settled.map((each) => ({ ...each, outcome: fromStore(each.outcome) })) };
+  return { settled: settled.map((each) => ({ ...each, outcome: SETTLEMENTS[each.outcome] })) };
 }
 
 function toStore(settlement: Settlement): store.Settlement {
-  const { workspaceId, outcome } = settlement;
-  if (outcome === SettleOutcome.UNSPECIFIED) throw invalid("a settlement needs an outcome");
+  const outcome = settlementFromProto(settlement.outcome);
+  if (outcome === undefined) throw invalid("a settlement needs an outcome");
   return {
-    workspaceId,
+    workspaceId: settlement.workspaceId,
     turnId: requireTurnId(settlement.turnId),
-    outcome: outcome === SettleOutcome.DONE ? "done" : "void",
+    outcome,
     month: parseMonth(settlement.month),
   };
-}
-
-function fromStore(outcome: store.Outcome): SettleOutcome {
-  return outcome === "done" ? SettleOutcome.DONE : SettleOutcome.VOID;
 }

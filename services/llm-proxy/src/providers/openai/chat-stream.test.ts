@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ProviderFailure } from "../failure.ts";
 import { WellFormedText } from "../well-formed.ts";
@@ -143,70 +142,4 @@ describe("ChatStreamReader", () => {
       expect(reader.usage).toBeUndefined();
     }
   });
-});
-
-/** What one event says of every reader's state, in words that only an equal state has. */
-function stateOf(reader: ChatStreamReader, text: string) {
-  const { finished, ended, finishReason, usage, toolCalls } = reader;
-  return { text, finished, ended, finishReason, usage, hasBegun: toolCalls.hasBegun, requests: toolCalls.requests };
-}
-
-function readEvents(events: readonly string[]): unknown[] {
-  const reader = new ChatStreamReader();
-  const states: unknown[] = [];
-  try {
-    for (const event of events) states.push(stateOf(reader, reader.feed(Buffer.from(event))));
-    states.push(stateOf(reader, reader.end()));
-  } catch (error) {
-    if (!(error instanceof ProviderFailure)) throw error;
-    states.push([error.code, error.reason]);
-  }
-  return states;
-}
-
-test("chunks are read as they would be by themselves, whichever came before", () => {
-  const text = fc.oneof(fc.string({ unit: "grapheme" }), fc.constantFrom('"', "\\", '"content":"x"', "\ud83d", ""));
-  const call = { index: 0, id: "c", function: { name: "find", arguments: "{}" } };
-  const delta = fc.oneof(
-    { weight: 6, arbitrary: text.map((content) => ({ content })) },
-    {
-      weight: 1,
-      arbitrary: fc.constantFrom({}, { content: null }, { content: "a", tool_calls: [call] }, { content: 7 }),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.constantFrom({ content: [{ type: "text", text: "b" }] }, { role: "assistant", content: "" }),
-    },
-  );
-  const choice = fc.record({
-    delta,
-    finish_reason: fc.constantFrom(null, null, null, null, "stop", "tool_calls", "error"),
-  });
-  const chunk = fc.record(
-    {
-      choices: fc.oneof(
-        { weight: 8, arbitrary: fc.tuple(choice) },
-        { weight: 1, arbitrary: fc.tuple(choice, choice) },
-        { weight: 1, arbitrary: fc.constant([]) },
-      ),
-      usage: fc.constantFrom(
-        null,
-        { prompt_tokens: 1, completion_tokens: 2 },
-        { prompt_tokens: 3, completion_tokens: 4 },
-      ),
-      note: fc.constantFrom({ content: "a" }, 1),
-      error: fc.constantFrom(null, { code: "server_error" }),
-    },
-    { requiredKeys: ["choices"] },
-  );
-  const event = fc.tuple(chunk, fc.constantFrom("", "", "", "event: message\n", "event: error\n"));
-  fc.assert(
-    fc.property(fc.array(event, { maxLength: 8 }), (events) => {
-      const written = (space: (index: number) => string) =>
-        events.map(([data, name], at) => `${name}data: ${JSON.stringify(data).replace("{", `{${space(at)}`)}\n\n`);
-      // With another space in each, no chunk is like one before.
-      expect(readEvents(written(() => ""))).toEqual(readEvents(written((index) => " ".repeat(index + 1))));
-    }),
-    { numRuns: 2_000 },
-  );
 });

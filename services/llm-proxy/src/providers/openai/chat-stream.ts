@@ -1,112 +1,96 @@
 import { codeOf, failureOfStatus, ProviderFailure } from "../failure.ts";
 import type { Usage } from "../provider.ts";
-import { damagedKey, isDamaged } from "./damaged.ts";
 import { EventStream } from "./event-stream.ts";
-import { SameChunk } from "./same-chunk.ts";
 import { ToolCallDeltas } from "./tool-call-deltas.ts";
 
 const MAX_TOKENS = 2 ** 31 - 1;
 
-// What we read of a chunk; nothing about it is taken on trust.
+// Providers differ in what they send, so every field is checked before it is used.
 type Chunk = Record<string, unknown>;
 type ErrorBody = { code?: unknown; status?: unknown; type?: unknown };
 
-/** Reads the body of a streamed chat completion: bytes in, text out. What it cannot read is an error, never a gap in the text. */
+/** Parses the body of a streamed chat completion: bytes in, text out. Anything malformed is a failure, never a gap in the text. */
 export class ChatStreamReader {
-  /** A finish reason was read: the reply is whole. */
-  finished: boolean = false;
-  /** `[DONE]` was read: nothing follows. */
-  ended: boolean = false;
-  /** Why the model finished, if it is a word. */
+  /** Whether a finish reason came: the completion is whole. */
+  isFinished: boolean = false;
+  /** Whether `[DONE]` came: nothing follows. */
+  isDone: boolean = false;
+  /** The provider's finish reason; empty until it comes, or when it is not a machine-readable code. */
   finishReason: string = "";
   usage: Usage | undefined;
-  /** The tools that the model calls; all of them once it has finished. */
+  /** The tool calls of the completion; complete once `isFinished` is true. */
   readonly toolCalls: ToolCallDeltas = new ToolCallDeltas();
-  readonly #events = new EventStream((event) => this.#read(event.event, event.data));
-  readonly #same = new SameChunk();
-  #answered: boolean = false;
+  readonly #events = new EventStream((event) => this.#readEvent(event.event, event.data));
+  #hasChoice: boolean = false;
   #failure: ProviderFailure | undefined;
   #text = "";
 
-  /** Takes what one read brought and returns its text, joined. Throws ProviderFailure when the stream says or is an error. */
+  /** Parses the bytes of one read and returns their text. Throws ProviderFailure when the stream is malformed or reports an error. */
   feed(bytes: Uint8Array): string {
-    return this.#take(() => this.#events.feed(bytes));
+    return this.#collectText(() => this.#events.feed(bytes));
   }
 
-  /** Takes the end of the body. Throws ProviderFailure when it came before the end of the reply. */
+  /** Parses what is left at the end of the body. Throws ProviderFailure when the body ended before the completion did. */
   end(): string {
-    const text = this.#take(() => this.#events.end());
-    if (!this.finished && !(this.ended && this.#answered)) {
+    const text = this.#collectText(() => this.#events.end());
+    if (!this.isFinished && !(this.isDone && this.#hasChoice)) {
       throw new ProviderFailure("provider_error", "truncated", { retryable: true, fault: true });
     }
-    this.finished = true;
+    this.isFinished = true;
     return text;
   }
 
-  #take(readMore: () => void): string {
+  #collectText(parseMore: () => void): string {
     this.#text = "";
     if (this.#failure === undefined) {
-      readMore();
-      if (this.#events.broken !== undefined) this.#failure ??= broken(this.#events.broken);
+      parseMore();
+      if (this.#events.broken !== undefined) this.#failure ??= faultOf(this.#events.broken);
     }
-    if (this.#failure !== undefined && !this.finished) throw this.#failure;
+    if (this.#failure !== undefined && !this.isFinished) throw this.#failure;
     return this.#text;
   }
 
-  #read(name: string | undefined, data: string): void {
-    if (this.ended || this.#failure !== undefined) return;
-    // Only here, so that a page of HTML is what it was before: a stream without a single event.
-    if (this.#events.hasHole) this.#failure = broken("malformed");
+  #readEvent(name: string | undefined, data: string): void {
+    if (this.isDone || this.#failure !== undefined) return;
+    // Checked when an event arrives, so that an HTML page without any event is reported as truncated instead.
+    if (this.#events.hasHole) this.#failure = faultOf("malformed");
     else if (data === "[DONE]") {
-      this.ended = true;
-      if (this.#answered) this.finished = true;
+      this.isDone = true;
+      if (this.#hasChoice) this.isFinished = true;
     } else this.#readChunk(name, data);
   }
 
   #readChunk(name: string | undefined, data: string): void {
-    const text = name === undefined ? this.#same.textOf(data) : undefined;
-    if (text !== undefined) {
-      this.#text += text;
-      return;
-    }
     try {
       const chunk = parseObject(data);
-      const error = chunk.choices === undefined ? field(chunk, "error", isSomething) : chunk.error;
-      if (isSomething(error)) this.#failure = failureOfError(error);
-      else if (name !== undefined && isSame(name, "error")) this.#failure = failureOfError(chunk);
-      else if (this.#readChoice(chunk) && name === undefined) this.#same.learn(data, textAlone);
+      if (isPresent(chunk.error)) throw failureOfError(chunk.error);
+      if (name === "error") throw failureOfError(chunk);
+      this.#readChoice(chunk);
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error;
       this.#failure = error;
     }
   }
 
-  /** Whether its text is all that this chunk adds to the reply. */
-  #readChoice(chunk: Chunk): boolean {
+  #readChoice(chunk: Chunk): void {
     this.usage = readUsage(chunk.usage) ?? this.usage;
     const choices = field(chunk, "choices", Array.isArray) ?? [];
-    if (choices.length === 0) return false;
+    if (choices.length === 0) return;
     const [choice]: unknown[] = choices;
-    if (!isObject(choice)) throw broken("malformed");
-    this.#answered = true;
+    if (!isObject(choice)) throw faultOf("malformed");
+    this.#hasChoice = true;
     if (choice.finish_reason === "error") throw failureOfError(choice.error);
     const delta = field(choice, "delta", isObject) ?? {};
     this.#text += contentText(delta);
-    if (isSomething(delta.tool_calls)) this.toolCalls.push(requireArray(delta.tool_calls));
-    // Calls that were announced and did not come are lost.
-    if (choice.finish_reason === "tool_calls" && !this.toolCalls.hasBegun) throw broken("malformed");
+    const toolCalls = field(delta, "tool_calls", Array.isArray);
+    if (toolCalls !== undefined) this.toolCalls.push(toolCalls);
+    // A completion that ends in tool calls but has none has lost them.
+    if (choice.finish_reason === "tool_calls" && !this.toolCalls.hasBegun) throw faultOf("malformed");
     if (typeof choice.finish_reason === "string" && choice.finish_reason !== "") {
-      this.finished = true;
+      this.isFinished = true;
       this.finishReason = codeOf(choice.finish_reason) ?? "";
     }
-    const isMore = isSomething(chunk.usage) || isSomething(delta.tool_calls) || this.finished;
-    return choices.length === 1 && isString(delta.content) && !isMore;
   }
-}
-
-/** The text of a chunk that has been read before. */
-function textAlone(chunk: unknown): unknown {
-  return (chunk as { choices?: { delta?: { content?: unknown } }[] } | undefined)?.choices?.[0]?.delta?.content;
 }
 
 function parseObject(data: string): Chunk {
@@ -114,56 +98,40 @@ function parseObject(data: string): Chunk {
   try {
     value = JSON.parse(data);
   } catch {
-    throw broken("malformed");
+    throw faultOf("malformed");
   }
-  if (!isObject(value)) throw broken("malformed");
+  if (!isObject(value)) throw faultOf("malformed");
   return value;
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-const isSomething = (value: unknown): value is string | number | boolean | object =>
-  value !== undefined && value !== null;
+const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
 const isString = (value: unknown): value is string => typeof value === "string";
-const isText = (value: unknown): value is string | unknown[] => isString(value) || Array.isArray(value);
+const isStringOrArray = (value: unknown): value is string | unknown[] => isString(value) || Array.isArray(value);
 
-function requireArray(value: unknown): unknown[] {
-  if (!Array.isArray(value)) throw broken("malformed");
+/** Returns a field; undefined when it is missing or null. Throws when it is of another kind. */
+function field<T>(object: Chunk, name: string, isKind: (value: unknown) => value is T): T | undefined {
+  const value = object[name];
+  if (value === undefined || value === null) return undefined;
+  if (!isKind(value)) throw faultOf("malformed");
   return value;
 }
 
-/** Whether a word is the one expected. Throws when it is that one, damaged. */
-function isSame(word: string, expected: string): boolean {
-  if (isDamaged(word, expected)) throw broken("malformed");
-  return word === expected;
-}
-
-/** A field that may be missing or null, but not of another kind, nor there under a name that was damaged on its way. */
-function field<T>(object: Chunk, name: string, isKind: (value: unknown) => value is T): T | undefined {
-  const value = object[name];
-  if (value !== undefined && value !== null) {
-    if (isKind(value)) return value;
-    throw broken("malformed");
-  }
-  const damaged = damagedKey(object, name);
-  if (damaged !== undefined && isKind(object[damaged])) throw broken("malformed");
-  return undefined;
-}
-
-/** Content is a string, or with some providers a list of parts, of which only text is for the visitor. */
+/** Content is a string or, with some providers, a list of parts, of which only those of type `text` are for the visitor. */
 function contentText(delta: Record<string, unknown>): string {
-  const content = field(delta, "content", isText) ?? "";
+  const content = field(delta, "content", isStringOrArray) ?? "";
   return isString(content) ? content : content.map(partText).join("");
 }
 
 function partText(part: unknown): string {
-  if (!isObject(part)) throw broken("malformed");
-  return isSame(field(part, "type", isString) ?? "", "text") ? (field(part, "text", isString) ?? "") : "";
+  if (!isObject(part)) throw faultOf("malformed");
+  return field(part, "type", isString) === "text" ? (field(part, "text", isString) ?? "") : "";
 }
 
 function readUsage(usage: unknown): Usage | undefined {
-  if (typeof usage !== "object" || usage === null) return undefined;
-  const { prompt_tokens: tokensIn, completion_tokens: tokensOut } = usage as Record<string, unknown>;
+  if (!isObject(usage)) return undefined;
+  const { prompt_tokens: tokensIn, completion_tokens: tokensOut } = usage;
   return isCount(tokensIn) && isCount(tokensOut) ? { tokensIn, tokensOut } : undefined;
 }
 
@@ -171,7 +139,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TOKENS;
 }
 
-function broken(reason: string): ProviderFailure {
+function faultOf(reason: string): ProviderFailure {
   return new ProviderFailure("provider_error", reason, { fault: true });
 }
 
@@ -182,7 +150,7 @@ const STATUS_OF_CODE: Record<string, number> = {
   server_error: 500,
 };
 
-/** An error inside a stream that began with 200: by its status if it names one, else by its code. */
+/** The failure of an error inside a stream that began with 200: by its HTTP status if it names one, else by its code. */
 function failureOfError(error: unknown): ProviderFailure {
   const body: ErrorBody = typeof error === "object" && error !== null ? error : {};
   for (const value of [body.code, body.status, body.type]) {

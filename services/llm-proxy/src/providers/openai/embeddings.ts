@@ -1,23 +1,30 @@
 import type { OpenAI } from "openai";
 import { ProviderFailure } from "../failure.ts";
 import type { EmbedCall, Embedded } from "../provider.ts";
-import type { Endpoint } from "./endpoint.ts";
-import { readAtMost } from "./exchange.ts";
+import { failureOfBody, failureOfRequest } from "./failure.ts";
+import { readText } from "./response-body.ts";
 
-/** Far more than 64 vectors of any model take as JSON. */
+/** Far more than the JSON of 64 vectors of any model. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Asks OpenAI's endpoint for embeddings, or another's that speaks like it. Throws ProviderFailure. */
-export async function embed(endpoint: Endpoint, { model, dimensions, texts, signal }: EmbedCall): Promise<Embedded> {
-  // Floats, and not base64: not every server that speaks OpenAI's language knows that.
+/** Requests the embeddings of a batch of texts. Throws ProviderFailure. */
+export async function embed(client: OpenAI, { model, dimensions, texts, signal }: EmbedCall): Promise<Embedded> {
   const request: OpenAI.EmbeddingCreateParams = {
     model,
     input: [...texts],
+    // Not every OpenAI-compatible server supports base64.
     encoding_format: "float",
     ...(dimensions !== undefined && { dimensions }),
   };
-  const { body } = await endpoint.post(request, signal);
-  const text = await readAtMost(body, MAX_BYTES + 1);
+  const response = await client.embeddings
+    .create(request, { signal })
+    .asResponse()
+    .catch((error: unknown) => {
+      throw failureOfRequest(error);
+    });
+  const text = await readText(response.body, MAX_BYTES + 1).catch((error: unknown) => {
+    throw failureOfBody(error);
+  });
   if (Buffer.byteLength(text) > MAX_BYTES) throw new ProviderFailure("provider_error", "too_large");
   return readEmbeddings(text, texts.length);
 }

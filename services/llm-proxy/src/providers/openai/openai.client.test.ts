@@ -1,134 +1,413 @@
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { PromptSchema, Role } from "@parley/rpc/llm";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { OpenAiSettings } from "../../settings/settings.ts";
 import type { Provider, ProviderCall } from "../provider.ts";
 import { openAiProvider } from "./openai.client.ts";
 
-let answer: (response: ServerResponse) => void;
-const closed = vi.fn();
-const server = createServer((request, response) => {
-  request.resume();
+type Received = { method: string; url: string; headers: IncomingHttpHeaders; body: string };
+
+let received: Received[];
+let respond: (response: ServerResponse) => void;
+/** Called for each response whose connection was closed before its end. */
+const closedEarly = vi.fn();
+let connections: number;
+const server = createServer(async (request, response) => {
   response.on("close", () => {
-    if (!response.writableFinished) closed();
+    if (!response.writableFinished) closedEarly();
   });
-  request.on("end", () => answer(response));
+  const { method = "", url = "", headers } = request;
+  let body = "";
+  for await (const piece of request.setEncoding("utf8")) body += piece;
+  received.push({ method, url, headers, body });
+  respond(response);
 });
+server.on("connection", () => connections++);
 let provider: Provider;
+let baseUrl: string;
 beforeAll(async () => {
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/of/a/path`;
 });
 beforeEach(() => {
-  const settings = {
-    name: "test",
-    kind: "openai",
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    apiKey: undefined,
-    headers: {},
-    includeUsage: false,
-    timeouts: { connectMs: 1_000, firstTokenMs: 60_000, silenceMs: 60_000, totalMs: 60_000 },
-  };
-  provider = openAiProvider(settings as unknown as OpenAiSettings);
+  received = [];
+  connections = 0;
+  provider = openAiProvider(settings());
 });
 afterEach(async () => {
   await provider.close();
-  closed.mockReset();
+  closedEarly.mockReset();
 });
 afterAll(() => {
   server.closeAllConnections();
   server.close();
 });
 
+function settings(overrides: Partial<OpenAiSettings> = {}): OpenAiSettings {
+  const required = {
+    name: "test",
+    kind: "openai",
+    baseUrl,
+    apiKey: undefined,
+    headers: {},
+    includeUsage: false,
+    timeouts: { connectMs: 1_000, firstTokenMs: 60_000, silenceMs: 60_000, totalMs: 60_000 },
+  };
+  return { ...required, ...overrides } as OpenAiSettings;
+}
+
 const event = (delta: object, finish: string | null = null) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
-const prompt = create(PromptSchema, { messages: [{ role: Role.USER, content: "Hello?" }] });
+const text = (content: string) => event({ content });
+const END = `${event({}, "stop")}data: [DONE]\n\n`;
+const prompt = create(PromptSchema, { messages: [{ role: Role.USER, content: "„Grüße“ 👋" }] });
 
-function call(signal: AbortSignal, more: Partial<ProviderCall> = {}): ProviderCall {
-  const onFinished = vi.fn();
+function sendEvents(...events: string[]): void {
+  respond = (response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    for (const each of events) response.write(each);
+    response.end();
+  };
+}
+
+function callOf(overrides: Partial<ProviderCall> = {}) {
   return {
     model: "m",
     prompt,
     tools: [],
     mustAnswer: false,
     rounds: [],
-    signal,
+    signal: new AbortController().signal,
     onText: () => undefined,
     onProgress: () => undefined,
     onUsage: () => undefined,
-    onFinished,
-    ...more,
+    onFinished: vi.fn(),
+    ...overrides,
   };
 }
 
-const ask = (signal: AbortSignal) => provider.stream(call(signal));
-const embed = (signal: AbortSignal) => provider.embed?.({ model: "m", dimensions: undefined, texts: ["a"], signal });
+const stream = (signal = new AbortController().signal) => provider.stream(callOf({ signal }));
+const embed = (signal = new AbortController().signal) =>
+  provider.embed?.({ model: "m", dimensions: undefined, texts: ["a"], signal });
 
-test.each([
-  ["a refusal", 500, "text/plain", ask],
-  ["a redirect", 302, "text/html", ask],
-  ["an event stream", 200, "text/event-stream", ask],
-  ["vectors", 200, "application/json", embed],
-])(
-  "%s: a body that stops in the middle ends with the signal, and its connection with it",
-  async (_, status, type, begin) => {
-    answer = (response) => {
+/** Streams a completion and returns its texts as they were passed on. */
+async function readTexts(onText: ProviderCall["onText"] = () => undefined): Promise<string[]> {
+  const texts: string[] = [];
+  const record: ProviderCall["onText"] = (piece) => {
+    texts.push(piece);
+    return onText(piece);
+  };
+  await provider.stream(callOf({ onText: record }));
+  return texts;
+}
+
+describe("a request", () => {
+  beforeEach(() => sendEvents(text("Hello"), END));
+
+  test("is posted as JSON below the base URL, with the key", async () => {
+    provider = openAiProvider(settings({ apiKey: "a-key" }));
+    await stream();
+    const [{ method, url, headers, body } = {} as Received] = received;
+    expect([method, url]).toEqual(["POST", "/of/a/path/chat/completions"]);
+    expect(headers).toMatchObject({
+      "content-type": "application/json",
+      authorization: "Bearer a-key",
+      "accept-encoding": "identity",
+    });
+    expect(JSON.parse(body)).toEqual({ model: "m", messages: [{ role: "user", content: "„Grüße“ 👋" }], stream: true });
+  });
+
+  test("carries no authorization without a key, and no organization or project of the environment", async () => {
+    const names = ["OPENAI_ORG_ID", "OPENAI_PROJECT_ID"];
+    for (const name of names) vi.stubEnv(name, "of-the-environment");
+    provider = openAiProvider(settings());
+    vi.unstubAllEnvs();
+    await stream();
+    expect(Object.keys(received[0]?.headers ?? {})).not.toContain("authorization");
+    expect(JSON.stringify(received)).not.toContain("of-the-environment");
+  });
+
+  test("carries the configured headers in place of the SDK's", async () => {
+    provider = openAiProvider(settings({ headers: { "X-Own": "1", "User-Agent": "other" } }));
+    await stream();
+    expect(received[0]?.headers).toMatchObject({ "x-own": "1", "user-agent": "other" });
+  });
+
+  test("that cannot be built fails as unreachable, with the error's name as detail", async () => {
+    provider = openAiProvider(settings({ headers: { "x-own": "„“" } }));
+    await expect(stream()).rejects.toMatchObject({ code: "provider_error", reason: "connect", detail: "TypeError" });
+  });
+
+  test("is not sent when its signal was aborted before", async () => {
+    await expect(stream(AbortSignal.abort(new Error("cancelled")))).rejects.toMatchObject({ reason: "connect" });
+    expect(received).toEqual([]);
+  });
+
+  test("is aborted by its signal before the response", async () => {
+    const controller = new AbortController();
+    respond = () => controller.abort(new Error("cancelled"));
+    await expect(stream(controller.signal)).rejects.toMatchObject({ reason: "connect" });
+    await vi.waitFor(() => expect(closedEarly).toHaveBeenCalled());
+  });
+
+  test("to a closed port fails as unreachable, with Node's code as detail", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => other.once("listening", resolve));
+    const { port } = other.address() as AddressInfo;
+    await new Promise((resolve) => other.close(resolve));
+    provider = openAiProvider(settings({ baseUrl: `http://127.0.0.1:${port}/v1` }));
+    const failure = { code: "provider_error", reason: "connect", detail: "ECONNREFUSED", retryable: true, fault: true };
+    await expect(stream()).rejects.toMatchObject(failure);
+  });
+});
+
+describe("a refusal", () => {
+  test("has the provider's code as detail and the wait of its Retry-After", async () => {
+    respond = (response) => {
+      response.writeHead(429, { "content-type": "application/json", "retry-after": "7" });
+      response.end(JSON.stringify({ error: { code: "insufficient_quota", message: "pay for key a-key" } }));
+    };
+    await expect(stream()).rejects.toMatchObject({
+      code: "provider_rate_limited",
+      reason: "http_429",
+      detail: "insufficient_quota",
+      retryAfterMs: 7_000,
+      retryable: false,
+    });
+    expect(received).toHaveLength(1);
+  });
+
+  test.each([
+    ["not JSON", "<html>no</html>"],
+    ["JSON without an error", "[1]"],
+    ["null", "null"],
+    ["an error that is a string", '{"error":"no"}'],
+    ["empty", ""],
+  ])("whose body is %s is mapped by its status", async (_, body) => {
+    respond = (response) => {
+      response.statusCode = 503;
+      response.end(body);
+    };
+    const failure = { code: "provider_error", reason: "http_503", retryable: true, fault: true };
+    await expect(stream()).rejects.toMatchObject(failure);
+  });
+
+  test.each([304, 307])("is what a redirect with status %i is: it is not followed", async (status) => {
+    respond = (response) => {
+      response.writeHead(status, { location: `${baseUrl}/elsewhere` });
+      response.end();
+    };
+    await expect(stream()).rejects.toMatchObject({ reason: `http_${status}` });
+    expect(received).toHaveLength(1);
+  });
+
+  test("without an end is read to 16 KiB, and its connection is closed", async () => {
+    respond = (response) => {
+      response.statusCode = 500;
+      response.write("x".repeat(1024 * 1024));
+    };
+    await expect(stream()).rejects.toMatchObject({ reason: "http_500" });
+    await vi.waitFor(() => expect(closedEarly).toHaveBeenCalled());
+  });
+
+  test("that is cut off is mapped by its status", async () => {
+    respond = (response) => {
+      response.statusCode = 502;
+      response.write("x");
+      setTimeout(() => response.destroy(), 20);
+    };
+    await expect(stream()).rejects.toMatchObject({ reason: "http_502" });
+  });
+});
+
+describe("a stream", () => {
+  test("arrives whole, and what one read of the socket brings is one text", async () => {
+    const contents = Array.from({ length: 50 }, (_, index) => `${index} `);
+    sendEvents(...contents.map(text), END);
+    const texts = await readTexts(() => sleep(20));
+    expect(texts.join("")).toBe(contents.join(""));
+    expect(texts.length).toBeLessThan(10);
+  });
+
+  test("passes each text on when it arrives", async () => {
+    const { promise, resolve } = Promise.withResolvers<ServerResponse>();
+    respond = (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(text("one"));
+      resolve(response);
+    };
+    const onText = vi.fn();
+    const streaming = readTexts(onText);
+    const response = await promise;
+    await vi.waitFor(() => expect(onText.mock.calls).toEqual([["one"]]));
+    response.write(text("two"));
+    await vi.waitFor(() => expect(onText.mock.calls).toEqual([["one"], ["two"]]));
+    response.end(END);
+    expect(await streaming).toEqual(["one", "two"]);
+  });
+
+  test("is not read further than the sink has room for, and is whole all the same", async () => {
+    const contents = "x".repeat(65_536);
+    const count = 1_024;
+    let sent = 0;
+    respond = (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const write = () => {
+        while (sent < count) {
+          sent++;
+          if (!response.write(text(contents))) return void response.once("drain", write);
+        }
+        response.end(END);
+      };
+      write();
+    };
+    const room = Promise.withResolvers<void>();
+    let length = 0;
+    const streaming = provider.stream(
+      callOf({
+        onText: (piece) => {
+          length += piece.length;
+          return room.promise;
+        },
+      }),
+    );
+    await vi.waitFor(() => expect(length).toBeGreaterThan(0));
+    await sleep(300);
+    expect(sent).toBeLessThan(count / 2);
+    room.resolve();
+    await streaming;
+    expect(length).toBe(count * contents.length);
+  });
+
+  test("that is cut off passes its text on, then fails as truncated", async () => {
+    respond = (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(text("some"));
+      setTimeout(() => response.destroy(), 20);
+    };
+    const texts: string[] = [];
+    const call = callOf({ onText: (piece) => void texts.push(piece) });
+    const failure = { code: "provider_error", reason: "truncated", retryable: true, fault: true };
+    await expect(provider.stream(call)).rejects.toMatchObject(failure);
+    expect(texts).toEqual(["some"]);
+  });
+
+  test("is read after an informational response", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    respond = (response) => {
+      response.writeEarlyHints({ link: "</x>; rel=preload" }, resolve);
+      void promise.then(() => response.writeHead(200, { "content-type": "text/event-stream" }).end(text("this") + END));
+    };
+    expect(await readTexts()).toEqual(["this"]);
+  });
+
+  test("passes the rest on to a slow sink", async () => {
+    respond = (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(text("beginning "));
+      setTimeout(() => response.end(text("end") + END), 10);
+    };
+    const call = callOf({ onText: () => sleep(50) });
+    await provider.stream(call);
+    expect(call.onFinished).toHaveBeenCalledWith([], "stop");
+    expect((await readTexts(() => sleep(50))).join("")).toBe("beginning end");
+  });
+});
+
+describe("an aborted signal", () => {
+  test.each([
+    ["a refusal", 500, "text/plain", stream],
+    ["a redirect", 302, "text/html", stream],
+    ["an event stream", 200, "text/event-stream", stream],
+    ["vectors", 200, "application/json", embed],
+  ])("ends %s whose body stalls, and closes its connection", async (_, status, type, start) => {
+    respond = (response) => {
       response.writeHead(status, { "content-type": type, "content-length": "1000" });
       response.write("data: ");
     };
     const controller = new AbortController();
-    const failed = expect(begin(controller.signal)).rejects.toThrow();
+    const failed = expect(start(controller.signal)).rejects.toThrow();
     await sleep(50);
-    controller.abort(new Error("too late"));
+    controller.abort(new Error("cancelled"));
     await failed;
-    await vi.waitFor(() => expect(closed).toHaveBeenCalled());
-  },
-);
-
-test("a call that ends while its reader is slow has not finished, though the rest had come", async () => {
-  const rest = Promise.withResolvers<void>();
-  answer = (response) => {
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    response.write(event({ content: "beginning" }));
-    void rest.promise.then(() => response.end(`${event({ content: "end" })}${event({}, "stop")}data: [DONE]\n\n`));
-  };
-  const controller = new AbortController();
-  const room = Promise.withResolvers<void>();
-  const texts: string[] = [];
-  const asked = call(controller.signal, {
-    onText: (text) => {
-      texts.push(text);
-      rest.resolve();
-      return room.promise;
-    },
+    await vi.waitFor(() => expect(closedEarly).toHaveBeenCalled());
   });
-  const streaming = provider.stream(asked);
-  const failed = expect(streaming).rejects.toThrow();
-  await rest.promise;
-  await sleep(50);
-  controller.abort(new Error("too late"));
-  room.resolve();
-  await failed;
-  expect(texts).toEqual(["beginning"]);
-  expect(asked.onFinished).not.toHaveBeenCalled();
+
+  test("while the sink has no room drops the rest that had arrived", async () => {
+    const rest = Promise.withResolvers<void>();
+    respond = (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(text("beginning"));
+      void rest.promise.then(() => response.end(text("end") + END));
+    };
+    const controller = new AbortController();
+    const room = Promise.withResolvers<void>();
+    const texts: string[] = [];
+    const call = callOf({
+      signal: controller.signal,
+      onText: (piece) => {
+        texts.push(piece);
+        rest.resolve();
+        return room.promise;
+      },
+    });
+    const failed = expect(provider.stream(call)).rejects.toThrow();
+    await rest.promise;
+    await sleep(50);
+    controller.abort(new Error("cancelled"));
+    room.resolve();
+    await failed;
+    expect(texts).toEqual(["beginning"]);
+    expect(call.onFinished).not.toHaveBeenCalled();
+  });
+
+  test("while reading is paused closes the connection", async () => {
+    respond = (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const write = () => {
+        while (response.write(text("x".repeat(65_536))));
+        response.once("drain", write);
+      };
+      write();
+    };
+    const controller = new AbortController();
+    const room = Promise.withResolvers<void>();
+    const call = callOf({ signal: controller.signal, onText: () => room.promise });
+    const failed = expect(provider.stream(call)).rejects.toThrow();
+    await sleep(100);
+    controller.abort(new Error("cancelled"));
+    await vi.waitFor(() => expect(closedEarly).toHaveBeenCalled());
+    room.resolve();
+    await failed;
+  });
 });
 
-test("a reader who is slow gets the rest that has come meanwhile", async () => {
-  answer = (response) => {
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    response.write(event({ content: "beginning " }));
-    setTimeout(() => response.end(`${event({ content: "end" })}${event({}, "stop")}data: [DONE]\n\n`), 10);
-  };
-  let text = "";
-  const asked = call(new AbortController().signal, {
-    onText: (piece) => {
-      text += piece;
-      return sleep(50);
-    },
+describe("after [DONE]", () => {
+  test.each([
+    ["a mebibyte follows", (response: ServerResponse) => response.end(`: ${"x".repeat(1024 * 1024)}\n\n`)],
+    ["the response ends a little later", (response: ServerResponse) => setTimeout(() => response.end("\n"), 30)],
+  ])("the connection serves the next request: %s", async (_, finish) => {
+    respond = (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(text("all") + END);
+      finish(response);
+    };
+    for (let request = 0; request < 3; request++) {
+      expect(await readTexts()).toEqual(["all"]);
+      await sleep(80);
+    }
+    expect(connections).toBe(1);
   });
-  await provider.stream(asked);
-  expect(text).toBe("beginning end");
-  expect(asked.onFinished).toHaveBeenCalledWith([], "stop");
+
+  test("a response that does not end is closed after a second", async () => {
+    respond = (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(text("all") + END);
+    };
+    expect(await readTexts()).toEqual(["all"]);
+    await vi.waitFor(() => expect(closedEarly).toHaveBeenCalled(), { timeout: 3_000 });
+  });
 });

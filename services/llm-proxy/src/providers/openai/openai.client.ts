@@ -1,82 +1,115 @@
-import { OpenAI } from "openai";
-import { Agent } from "undici";
+import { type ClientOptions, OpenAI } from "openai";
+import { Agent, fetch } from "undici";
 import type { OpenAiSettings } from "../../settings/index.ts";
 import { ProviderFailure } from "../failure.ts";
 import type { Provider, ProviderCall } from "../provider.ts";
 import { WellFormedText } from "../well-formed.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 import { embed } from "./embeddings.ts";
-import { Endpoint } from "./endpoint.ts";
-import type { IncomingBody } from "./incoming-body.ts";
+import { failureOfBody, failureOfRequest } from "./failure.ts";
 import { renderConversation } from "./render-conversation.ts";
+import { type BodyReader, drain, readText } from "./response-body.ts";
 
-/** A provider that speaks OpenAI's chat completions. */
+/** The code of an error is within its first kilobytes. */
+const MAX_REFUSAL_BYTES = 16 * 1024;
+/** How long a response may go on after `[DONE]` before its connection is closed. */
+const DRAIN_MS = 1_000;
+
+/** A provider that speaks OpenAI's chat completions API. */
 export function openAiProvider(settings: OpenAiSettings): Provider {
   const agent = new Agent({
     connect: { timeout: settings.timeouts.connectMs },
-    // Our own timers see the whole call.
+    // The watchdog's timers cover the whole attempt.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
   const client = new OpenAI({
     baseURL: settings.baseUrl,
-    // The SDK insists on a key; a provider without one gets no header either.
+    // The SDK requires a key; without one, the header is removed below.
     apiKey: settings.apiKey ?? "none",
-    // Null or set, so that the SDK does not look into the environment by itself.
+    // Null, so that the SDK does not read these from the environment.
     adminAPIKey: null,
     organization: null,
     project: null,
     webhookSecret: null,
     logLevel: "off",
-    defaultHeaders: { ...(settings.apiKey === undefined && { authorization: null }), ...settings.headers },
+    defaultHeaders: {
+      // A server that compresses an event stream may hold tokens back.
+      "accept-encoding": "identity",
+      ...(settings.apiKey === undefined && { authorization: null }),
+      ...settings.headers,
+    },
     timeout: settings.timeouts.totalMs,
+    // Parley retries by the provider's own policy.
+    maxRetries: 0,
+    fetch: fetchThrough(agent),
   });
-  const completions = new Endpoint(client, "/chat/completions", agent);
-  const embeddings = new Endpoint(client, "/embeddings", agent);
   return {
     knows: () => true,
-    stream: (call) => stream(completions, settings, call),
-    embed: (call) => embed(embeddings, call),
+    stream: (call) => stream(client, settings, call),
+    embed: (call) => embed(client, call),
     close: () => agent.close(),
   };
 }
 
-async function stream(endpoint: Endpoint, settings: OpenAiSettings, call: ProviderCall): Promise<void> {
-  const reader = new ChatStreamReader();
+/** A fetch that follows no redirect, since one would take the key along, and reads only the beginning of a refusal. */
+function fetchThrough(dispatcher: Agent): NonNullable<ClientOptions["fetch"]> {
+  return async (url, { method = "GET", headers: sent, body, signal = null } = {}) => {
+    const response = await fetch(String(url), {
+      dispatcher,
+      redirect: "manual",
+      method,
+      headers: Object.fromEntries(new Headers(sent)),
+      ...(typeof body === "string" && { body }),
+      signal,
+    });
+    if (response.ok) return response;
+    const { status, headers } = response;
+    // The request is refused even if the connection breaks before the reason is read.
+    const text = await readText(response.body, MAX_REFUSAL_BYTES).catch(() => "");
+    return new Response(text === "" ? null : text, { status, headers });
+  };
+}
+
+async function stream(client: OpenAI, settings: OpenAiSettings, call: ProviderCall): Promise<void> {
+  const body = await openStream(client, settings, call);
+  const chat = new ChatStreamReader();
   const wellFormed = new WellFormedText();
-  let body: IncomingBody | undefined;
   try {
-    body = await open(endpoint, settings, call);
-    for (let bytes = await body.next(); bytes !== undefined; bytes = await body.next()) {
-      const text = wellFormed.push(reader.feed(bytes));
-      report(reader, call);
-      if (text !== "") {
-        const taken = call.onText(text);
-        if (taken !== undefined) await taken;
-      } else if (reader.toolCalls.hasBegun) call.onProgress();
-      if (reader.ended) break;
+    for (let bytes = await readChunk(body); bytes !== undefined; bytes = await readChunk(body)) {
+      const text = wellFormed.push(chat.feed(bytes));
+      report(chat, call);
+      // Backpressure: nothing is read until the sink has room.
+      if (text !== "") await call.onText(text);
+      else if (chat.toolCalls.hasBegun) call.onProgress();
+      if (chat.isDone) break;
     }
-    const rest = wellFormed.push(reader.end()) + wellFormed.flush();
-    report(reader, call);
+    const rest = wellFormed.push(chat.end()) + wellFormed.flush();
+    report(chat, call);
     if (rest !== "") await call.onText(rest);
   } finally {
-    if (reader.ended) body?.finish(REST_MS);
-    else body?.destroy();
+    void (chat.isDone ? drain(body, DRAIN_MS) : body.cancel().catch(() => undefined));
   }
 }
 
-/** What follows the end of a reply is waited for so long, so that its connection can serve the next. */
-const REST_MS = 1_000;
+/** Resolves with the bytes of the next read; undefined at the end. Throws ProviderFailure when the body was cut off. */
+async function readChunk(body: BodyReader): Promise<Uint8Array | undefined> {
+  try {
+    return (await body.read()).value;
+  } catch (error) {
+    throw failureOfBody(error);
+  }
+}
 
-function report(reader: ChatStreamReader, call: ProviderCall): void {
-  if (reader.usage) call.onUsage(reader.usage);
-  if (reader.finished) call.onFinished(reader.toolCalls.requests, reader.finishReason);
+function report(chat: ChatStreamReader, call: ProviderCall): void {
+  if (chat.usage) call.onUsage(chat.usage);
+  if (chat.isFinished) call.onFinished(chat.toolCalls.requests, chat.finishReason);
 }
 
 const NO_STREAM = /^(text\/html|application\/json)\b/i;
 
-/** Asks and waits for the answer's headers. Throws ProviderFailure. */
-async function open(endpoint: Endpoint, settings: OpenAiSettings, call: ProviderCall): Promise<IncomingBody> {
+/** Sends the request, waits for the response's headers and returns its body. Throws ProviderFailure. */
+async function openStream(client: OpenAI, settings: OpenAiSettings, call: ProviderCall): Promise<BodyReader> {
   const request: OpenAI.ChatCompletionCreateParamsStreaming = {
     model: call.model,
     messages: renderConversation(call),
@@ -87,10 +120,13 @@ async function open(endpoint: Endpoint, settings: OpenAiSettings, call: Provider
     }),
     ...(settings.includeUsage && { stream_options: { include_usage: true } }),
   };
-  const { headers, body } = await endpoint.post(request, call.signal);
-  if (NO_STREAM.test(headers["content-type"] ?? "")) {
-    body.destroy();
-    throw new ProviderFailure("provider_error", "not_a_stream", { fault: true });
-  }
-  return body;
+  const { headers, body } = await client.chat.completions
+    .create(request, { signal: call.signal })
+    .asResponse()
+    .catch((error: unknown) => {
+      throw failureOfRequest(error);
+    });
+  if (body !== null && !NO_STREAM.test(headers.get("content-type") ?? "")) return body.getReader();
+  void body?.cancel().catch(() => undefined);
+  throw new ProviderFailure("provider_error", "not_a_stream", { fault: true });
 }

@@ -19,56 +19,56 @@ export declare const file_parley_conversation_v1_admin: GenFile;
  */
 export declare type Bot = Message<"parley.conversation.v1.Bot"> & {
   /**
-   * Its id, a UUID.
+   * The ID, a UUID.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Its workspace.
+   * The workspace that owns the bot.
    *
    * @generated from field: string workspace_id = 2;
    */
   workspaceId: string;
 
   /**
-   * Its name in URLs and tokens, unique in the workspace.
+   * The name for commands and API calls, unique in the workspace.
    *
    * @generated from field: string slug = 3;
    */
   slug: string;
 
   /**
-   * Its model, "<provider>:<model_name>"; empty for the installation's default.
+   * The model, "<provider>:<model_name>"; empty for the installation's default.
    *
    * @generated from field: string model = 4;
    */
   model: string;
 
   /**
-   * What the model is told first; may be empty.
+   * The system prompt; may be empty.
    *
    * @generated from field: string system_prompt = 5;
    */
   systemPrompt: string;
 
   /**
-   * What is shown when a pattern without a fallback of its own blocks a message.
+   * The text that replaces a blocked reply if the matching pattern has no fallback of its own.
    *
    * @generated from field: string fallback = 6;
    */
   fallback: string;
 
   /**
-   * How the widget shows it.
+   * How the widget shows the bot.
    *
    * @generated from field: parley.conversation.v1.BotDisplay display = 7;
    */
   display?: BotDisplay | undefined;
 
   /**
-   * When it was created, RFC 3339 in UTC.
+   * The time of creation, RFC 3339 in UTC.
    *
    * @generated from field: string created_at = 8;
    */
@@ -88,21 +88,21 @@ export declare const BotSchema: GenMessage<Bot>;
  */
 export declare type CreateBotRequest = Message<"parley.conversation.v1.CreateBotRequest"> & {
   /**
-   * The workspace.
+   * The workspace that will own the bot.
    *
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
 
   /**
-   * The slug: 1 to 64 of a-z 0-9 -.
+   * The slug, 1 to 64 of a-z 0-9 -.
    *
    * @generated from field: string slug = 2;
    */
   slug: string;
 
   /**
-   * Its configuration; what is unset takes its default.
+   * The configuration. Unset fields get their defaults.
    *
    * @generated from field: parley.conversation.v1.BotChanges changes = 3;
    */
@@ -116,27 +116,27 @@ export declare type CreateBotRequest = Message<"parley.conversation.v1.CreateBot
 export declare const CreateBotRequestSchema: GenMessage<CreateBotRequest>;
 
 /**
- * BotChanges holds the fields to set; unset ones keep their value.
+ * BotChanges holds the fields to change. Unset fields keep their values.
  *
  * @generated from message parley.conversation.v1.BotChanges
  */
 export declare type BotChanges = Message<"parley.conversation.v1.BotChanges"> & {
   /**
-   * The model, "<provider>:<model_name>"; empty for the installation's default.
+   * The model, "<provider>:<model_name>", at most 200 characters; empty for the installation's default.
    *
    * @generated from field: optional string model = 1;
    */
   model?: string | undefined;
 
   /**
-   * What the model is told first, at most 16,000 characters.
+   * The system prompt, at most 16,000 characters.
    *
    * @generated from field: optional string system_prompt = 2;
    */
   systemPrompt?: string | undefined;
 
   /**
-   * What is shown when a pattern without a fallback of its own blocks a message.
+   * The text that replaces a blocked reply if the matching pattern has no fallback of its own, 1 to 2,000 characters.
    *
    * @generated from field: optional string fallback = 3;
    */
@@ -150,14 +150,14 @@ export declare type BotChanges = Message<"parley.conversation.v1.BotChanges"> & 
   name?: string | undefined;
 
   /**
-   * The first message shown.
+   * The first message in the widget, at most 2,000 characters.
    *
    * @generated from field: optional string welcome_message = 5;
    */
   welcomeMessage?: string | undefined;
 
   /**
-   * URL of a logo, http or https; empty for none.
+   * URL of the logo, http or https, at most 2,000 characters; empty for none.
    *
    * @generated from field: optional string logo_url = 6;
    */
@@ -185,7 +185,7 @@ export declare type BotChanges = Message<"parley.conversation.v1.BotChanges"> & 
   themeMode?: string | undefined;
 
   /**
-   * CSS font family.
+   * CSS font family, at most 200 characters.
    *
    * @generated from field: optional string font_family = 10;
    */
@@ -199,14 +199,14 @@ export declare type BotChanges = Message<"parley.conversation.v1.BotChanges"> & 
   borderRadius?: number | undefined;
 
   /**
-   * Replies offered at the start; set to replace them all.
+   * Messages that the widget suggests to a new visitor. Replaces the whole list.
    *
    * @generated from field: optional parley.conversation.v1.QuickReplies quick_replies = 12;
    */
   quickReplies?: QuickReplies | undefined;
 
   /**
-   * CSS variables; set to replace them all.
+   * CSS variables. Replaces the whole map.
    *
    * @generated from field: optional parley.conversation.v1.CssVars custom_css_vars = 13;
    */
@@ -220,13 +220,13 @@ export declare type BotChanges = Message<"parley.conversation.v1.BotChanges"> & 
 export declare const BotChangesSchema: GenMessage<BotChanges>;
 
 /**
- * QuickReplies is a list that can be unset.
+ * QuickReplies wraps a list, so that an unset list differs from an empty one.
  *
  * @generated from message parley.conversation.v1.QuickReplies
  */
 export declare type QuickReplies = Message<"parley.conversation.v1.QuickReplies"> & {
   /**
-   * The replies, at most 10.
+   * At most 10 messages of 1 to 200 characters.
    *
    * @generated from field: repeated string values = 1;
    */
@@ -240,13 +240,13 @@ export declare type QuickReplies = Message<"parley.conversation.v1.QuickReplies"
 export declare const QuickRepliesSchema: GenMessage<QuickReplies>;
 
 /**
- * CssVars is a map that can be unset.
+ * CssVars wraps a map, so that an unset map differs from an empty one.
  *
  * @generated from message parley.conversation.v1.CssVars
  */
 export declare type CssVars = Message<"parley.conversation.v1.CssVars"> & {
   /**
-   * Values by variable name; names begin with "--".
+   * At most 50 values of 1 to 200 characters, by variable name. A name is "--" and 1 to 100 of A-Z a-z 0-9 _ -.
    *
    * @generated from field: map<string, string> values = 1;
    */
@@ -280,13 +280,13 @@ export declare type CreateBotResponse = Message<"parley.conversation.v1.CreateBo
 export declare const CreateBotResponseSchema: GenMessage<CreateBotResponse>;
 
 /**
- * UpdateBotRequest changes a bot.
+ * UpdateBotRequest names a bot and its changes.
  *
  * @generated from message parley.conversation.v1.UpdateBotRequest
  */
 export declare type UpdateBotRequest = Message<"parley.conversation.v1.UpdateBotRequest"> & {
   /**
-   * The workspace.
+   * The bot's workspace.
    *
    * @generated from field: string workspace_id = 1;
    */
@@ -320,7 +320,7 @@ export declare const UpdateBotRequestSchema: GenMessage<UpdateBotRequest>;
  */
 export declare type UpdateBotResponse = Message<"parley.conversation.v1.UpdateBotResponse"> & {
   /**
-   * The bot as it is now.
+   * The bot after the change.
    *
    * @generated from field: parley.conversation.v1.Bot bot = 1;
    */
@@ -340,7 +340,7 @@ export declare const UpdateBotResponseSchema: GenMessage<UpdateBotResponse>;
  */
 export declare type GetBotRequest = Message<"parley.conversation.v1.GetBotRequest"> & {
   /**
-   * The workspace.
+   * The bot's workspace.
    *
    * @generated from field: string workspace_id = 1;
    */
@@ -427,42 +427,42 @@ export declare const ListBotsResponseSchema: GenMessage<ListBotsResponse>;
  */
 export declare type ApiKey = Message<"parley.conversation.v1.ApiKey"> & {
   /**
-   * The key itself; it is public.
+   * The key, which is not secret.
    *
    * @generated from field: string public_key = 1;
    */
   publicKey: string;
 
   /**
-   * Its workspace.
+   * The workspace that owns the key.
    *
    * @generated from field: string workspace_id = 2;
    */
   workspaceId: string;
 
   /**
-   * The slug of its bot.
+   * The slug of the key's bot.
    *
    * @generated from field: string bot_slug = 3;
    */
   botSlug: string;
 
   /**
-   * The allowed domains, normalised.
+   * The allowed domains, normalised to [scheme://]host[:port].
    *
    * @generated from field: repeated string allowed_domains = 4;
    */
   allowedDomains: string[];
 
   /**
-   * When it was created, RFC 3339 in UTC.
+   * The time of creation, RFC 3339 in UTC.
    *
    * @generated from field: string created_at = 5;
    */
   createdAt: string;
 
   /**
-   * When it was revoked, RFC 3339 in UTC; empty while it works.
+   * The time of revocation, RFC 3339 in UTC; empty if the key is not revoked.
    *
    * @generated from field: string revoked_at = 6;
    */
@@ -496,7 +496,7 @@ export declare type CreateKeyRequest = Message<"parley.conversation.v1.CreateKey
   botSlug: string;
 
   /**
-   * One to 100 allowed domains: example.com, *.example.com, with an optional scheme and port.
+   * 1 to 100 allowed domains: example.com or *.example.com, with an optional scheme and port.
    *
    * @generated from field: repeated string domains = 3;
    */
@@ -596,7 +596,7 @@ export declare const RevokeKeyRequestSchema: GenMessage<RevokeKeyRequest>;
  */
 export declare type RevokeKeyResponse = Message<"parley.conversation.v1.RevokeKeyResponse"> & {
   /**
-   * The key as it is now.
+   * The key after the revocation.
    *
    * @generated from field: parley.conversation.v1.ApiKey key = 1;
    */
@@ -616,35 +616,35 @@ export declare const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse>;
  */
 export declare type Pattern = Message<"parley.conversation.v1.Pattern"> & {
   /**
-   * Its id within the workspace.
+   * The ID, unique in the workspace.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * The expression in RE2 syntax; matched anywhere in the message, whatever the case.
+   * The expression in RE2 syntax. It may match any part of a text, ignoring case.
    *
    * @generated from field: string pattern = 2;
    */
   pattern: string;
 
   /**
-   * The reason told to the widget.
+   * The reason in the blocked event.
    *
    * @generated from field: string reason = 3;
    */
   reason: string;
 
   /**
-   * What is shown instead of a reply; empty for the bot's fallback.
+   * The text to show to the visitor instead of a reply; empty for the bot's fallback.
    *
    * @generated from field: string fallback = 4;
    */
   fallback: string;
 
   /**
-   * What it is tried on: message (the visitor's), reply (the model's) or both.
+   * What the pattern applies to: message (the visitor's), reply (the model's) or both.
    *
    * @generated from field: string applies_to = 5;
    */
@@ -685,21 +685,22 @@ export declare type AddPatternRequest = Message<"parley.conversation.v1.AddPatte
   pattern: string;
 
   /**
-   * What is shown instead of a reply; empty for the bot's fallback.
+   * The text to show to the visitor instead of a reply, at most 2,000 characters; empty for the bot's fallback.
    *
    * @generated from field: string fallback = 4;
    */
   fallback: string;
 
   /**
-   * The reason told to the widget; empty for blocked_pattern.
+   * The reason in the blocked event, at most 100 characters; empty for blocked_pattern.
    *
    * @generated from field: string reason = 5;
    */
   reason: string;
 
   /**
-   * What it is tried on: message, reply or both; empty for message. For replies its matches must have an end.
+   * What the pattern applies to: message, reply or both; empty for message.
+   * For reply and both, the length of a match must have an upper bound.
    *
    * @generated from field: string applies_to = 6;
    */
@@ -766,7 +767,7 @@ export declare const ListPatternsRequestSchema: GenMessage<ListPatternsRequest>;
  */
 export declare type ListPatternsResponse = Message<"parley.conversation.v1.ListPatternsResponse"> & {
   /**
-   * The patterns in the order they are tried.
+   * The patterns in the order in which they are tried.
    *
    * @generated from field: repeated parley.conversation.v1.Pattern patterns = 1;
    */
@@ -800,7 +801,7 @@ export declare type RemovePatternRequest = Message<"parley.conversation.v1.Remov
   botSlug: string;
 
   /**
-   * The pattern's id.
+   * The pattern's ID.
    *
    * @generated from field: int64 id = 3;
    */
@@ -814,7 +815,7 @@ export declare type RemovePatternRequest = Message<"parley.conversation.v1.Remov
 export declare const RemovePatternRequestSchema: GenMessage<RemovePatternRequest>;
 
 /**
- * RemovePatternResponse confirms a removal.
+ * RemovePatternResponse is empty.
  *
  * @generated from message parley.conversation.v1.RemovePatternResponse
  */
@@ -828,7 +829,7 @@ export declare type RemovePatternResponse = Message<"parley.conversation.v1.Remo
 export declare const RemovePatternResponseSchema: GenMessage<RemovePatternResponse>;
 
 /**
- * PutToolRequest describes a tool.
+ * PutToolRequest names a bot and holds a tool.
  *
  * @generated from message parley.conversation.v1.PutToolRequest
  */
@@ -862,13 +863,13 @@ export declare type PutToolRequest = Message<"parley.conversation.v1.PutToolRequ
 export declare const PutToolRequestSchema: GenMessage<PutToolRequest>;
 
 /**
- * PutToolResponse holds the tool.
+ * PutToolResponse holds the stored tool.
  *
  * @generated from message parley.conversation.v1.PutToolResponse
  */
 export declare type PutToolResponse = Message<"parley.conversation.v1.PutToolResponse"> & {
   /**
-   * The tool as it is stored.
+   * The stored tool.
    *
    * @generated from field: parley.llm.v1.Tool tool = 1;
    */
@@ -915,7 +916,7 @@ export declare const ListToolsRequestSchema: GenMessage<ListToolsRequest>;
  */
 export declare type ListToolsResponse = Message<"parley.conversation.v1.ListToolsResponse"> & {
   /**
-   * The tools, by name.
+   * The bot's tools, by name.
    *
    * @generated from field: repeated parley.llm.v1.Tool tools = 1;
    */
@@ -963,7 +964,7 @@ export declare type RemoveToolRequest = Message<"parley.conversation.v1.RemoveTo
 export declare const RemoveToolRequestSchema: GenMessage<RemoveToolRequest>;
 
 /**
- * RemoveToolResponse confirms a removal.
+ * RemoveToolResponse is empty.
  *
  * @generated from message parley.conversation.v1.RemoveToolResponse
  */
@@ -977,20 +978,20 @@ export declare type RemoveToolResponse = Message<"parley.conversation.v1.RemoveT
 export declare const RemoveToolResponseSchema: GenMessage<RemoveToolResponse>;
 
 /**
- * Source is a document of a bot's knowledge.
+ * Source describes a knowledge source: one document of a bot.
  *
  * @generated from message parley.conversation.v1.Source
  */
 export declare type Source = Message<"parley.conversation.v1.Source"> & {
   /**
-   * Its id within the workspace.
+   * The ID, unique in the workspace.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * Its name, unique for the bot; cited in answers.
+   * The name, unique for the bot. Replies cite it.
    *
    * @generated from field: string name = 2;
    */
@@ -1004,42 +1005,42 @@ export declare type Source = Message<"parley.conversation.v1.Source"> & {
   format: string;
 
   /**
-   * Characters of text.
+   * The length of the document's text in UTF-16 code units.
    *
    * @generated from field: int32 characters = 4;
    */
   characters: number;
 
   /**
-   * Chunks it was cut into.
+   * Number of chunks.
    *
    * @generated from field: int32 chunks = 5;
    */
   chunks: number;
 
   /**
-   * When it was last added, RFC 3339 in UTC.
+   * When the document was last added or replaced, RFC 3339 in UTC.
    *
    * @generated from field: string updated_at = 6;
    */
   updatedAt: string;
 
   /**
-   * The language its words are compared in, such as english; simple where they are compared as they stand.
+   * The language for stemming in the word search, such as english; simple for no stemming.
    *
    * @generated from field: string language = 7;
    */
   language: string;
 
   /**
-   * Where it was fetched from; empty for a document that was sent.
+   * The URL that the document was fetched from; empty if its content was sent.
    *
    * @generated from field: string url = 8;
    */
   url: string;
 
   /**
-   * Chunks that can be found by meaning, by the model in force.
+   * Chunks with an embedding of the current model, which semantic search can find.
    *
    * @generated from field: int32 embedded = 9;
    */
@@ -1053,20 +1054,24 @@ export declare type Source = Message<"parley.conversation.v1.Source"> & {
 export declare const SourceSchema: GenMessage<Source>;
 
 /**
- * EmbeddingStatus says whether knowledge is, or is being, found by meaning too.
+ * EmbeddingStatus is the state of semantic search.
  *
  * @generated from message parley.conversation.v1.EmbeddingStatus
  */
 export declare type EmbeddingStatus = Message<"parley.conversation.v1.EmbeddingStatus"> & {
   /**
-   * on; off, LLM_CONFIG names no model; no_pgvector, the database lacks the extension; unknown, llm-proxy has not answered yet.
+   * One of:
+   * - on: chunks are embedded, and semantic search finds them.
+   * - off: LLM_CONFIG names no embeddings model.
+   * - no_pgvector: the database lacks the pgvector extension.
+   * - unknown: the llm-proxy has not answered since the conversation service started.
    *
    * @generated from field: string state = 1;
    */
   state: string;
 
   /**
-   * The model, as EmbedResponse names it; empty where none is known.
+   * The model as in EmbedResponse; empty if none is configured or known.
    *
    * @generated from field: string model = 2;
    */
@@ -1080,7 +1085,7 @@ export declare type EmbeddingStatus = Message<"parley.conversation.v1.EmbeddingS
 export declare const EmbeddingStatusSchema: GenMessage<EmbeddingStatus>;
 
 /**
- * AddSourceRequest is a document.
+ * AddSourceRequest is a document or its URL.
  *
  * @generated from message parley.conversation.v1.AddSourceRequest
  */
@@ -1100,35 +1105,35 @@ export declare type AddSourceRequest = Message<"parley.conversation.v1.AddSource
   botSlug: string;
 
   /**
-   * Its name, 1 to 200 characters; empty for the URL's own.
+   * The source's name, 1 to 200 characters; empty to use the URL.
    *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
-   * txt, md, html or pdf; empty for what the URL's answer says it is.
+   * txt, md, html or pdf; may be empty with a URL to use the format of its response.
    *
    * @generated from field: string format = 4;
    */
   format: string;
 
   /**
-   * The document: UTF-8 of at most 4 MiB, or a PDF of at most 16 MiB; empty with a URL.
+   * The document: UTF-8 text of at most 4 MiB, or a PDF of at most 16 MiB. Empty with a URL.
    *
    * @generated from field: bytes content = 5;
    */
   content: Uint8Array;
 
   /**
-   * Its language, by name or two-letter code; empty to be told by the text.
+   * The document's language, as a name or a two-letter code; empty to detect it.
    *
    * @generated from field: string language = 6;
    */
   language: string;
 
   /**
-   * Where to fetch the document, in place of its content.
+   * The URL to fetch the document from, at most 2,000 characters. Empty with content.
    *
    * @generated from field: string url = 7;
    */
@@ -1142,13 +1147,13 @@ export declare type AddSourceRequest = Message<"parley.conversation.v1.AddSource
 export declare const AddSourceRequestSchema: GenMessage<AddSourceRequest>;
 
 /**
- * AddSourceResponse holds the stored document's description.
+ * AddSourceResponse describes the stored source.
  *
  * @generated from message parley.conversation.v1.AddSourceResponse
  */
 export declare type AddSourceResponse = Message<"parley.conversation.v1.AddSourceResponse"> & {
   /**
-   * The source as it is now.
+   * The source.
    *
    * @generated from field: parley.conversation.v1.Source source = 1;
    */
@@ -1189,20 +1194,20 @@ export declare type ListSourcesRequest = Message<"parley.conversation.v1.ListSou
 export declare const ListSourcesRequestSchema: GenMessage<ListSourcesRequest>;
 
 /**
- * ListSourcesResponse lists documents.
+ * ListSourcesResponse lists sources.
  *
  * @generated from message parley.conversation.v1.ListSourcesResponse
  */
 export declare type ListSourcesResponse = Message<"parley.conversation.v1.ListSourcesResponse"> & {
   /**
-   * The sources, by name.
+   * The bot's sources, by name.
    *
    * @generated from field: repeated parley.conversation.v1.Source sources = 1;
    */
   sources: Source[];
 
   /**
-   * What can find them by meaning.
+   * The state of semantic search.
    *
    * @generated from field: parley.conversation.v1.EmbeddingStatus embeddings = 2;
    */
@@ -1216,7 +1221,7 @@ export declare type ListSourcesResponse = Message<"parley.conversation.v1.ListSo
 export declare const ListSourcesResponseSchema: GenMessage<ListSourcesResponse>;
 
 /**
- * RemoveSourceRequest names a document.
+ * RemoveSourceRequest names a source.
  *
  * @generated from message parley.conversation.v1.RemoveSourceRequest
  */
@@ -1250,7 +1255,7 @@ export declare type RemoveSourceRequest = Message<"parley.conversation.v1.Remove
 export declare const RemoveSourceRequestSchema: GenMessage<RemoveSourceRequest>;
 
 /**
- * RemoveSourceResponse confirms a removal.
+ * RemoveSourceResponse is empty.
  *
  * @generated from message parley.conversation.v1.RemoveSourceResponse
  */
@@ -1264,7 +1269,7 @@ export declare type RemoveSourceResponse = Message<"parley.conversation.v1.Remov
 export declare const RemoveSourceResponseSchema: GenMessage<RemoveSourceResponse>;
 
 /**
- * SessionSummary is one line of a list of conversations.
+ * SessionSummary describes one session.
  *
  * @generated from message parley.conversation.v1.SessionSummary
  */
@@ -1277,7 +1282,7 @@ export declare type SessionSummary = Message<"parley.conversation.v1.SessionSumm
   id: string;
 
   /**
-   * The slug of its bot.
+   * The slug of the session's bot.
    *
    * @generated from field: string bot_slug = 2;
    */
@@ -1291,21 +1296,21 @@ export declare type SessionSummary = Message<"parley.conversation.v1.SessionSumm
   source: string;
 
   /**
-   * Messages stored.
+   * Number of stored messages.
    *
    * @generated from field: int32 messages = 4;
    */
   messages: number;
 
   /**
-   * When it began, RFC 3339 in UTC.
+   * When the first turn was opened, RFC 3339 in UTC.
    *
    * @generated from field: string started_at = 5;
    */
   startedAt: string;
 
   /**
-   * When it was last active, RFC 3339 in UTC.
+   * When the last turn was opened, RFC 3339 in UTC.
    *
    * @generated from field: string last_activity_at = 6;
    */
@@ -1332,7 +1337,7 @@ export declare type ListSessionsRequest = Message<"parley.conversation.v1.ListSe
   workspaceId: string;
 
   /**
-   * At most this many, 1 to 1,000; 0 for 50.
+   * Sessions to return, at most 1,000; 0 for 50.
    *
    * @generated from field: int32 limit = 2;
    */
@@ -1346,13 +1351,13 @@ export declare type ListSessionsRequest = Message<"parley.conversation.v1.ListSe
 export declare const ListSessionsRequestSchema: GenMessage<ListSessionsRequest>;
 
 /**
- * ListSessionsResponse lists conversations.
+ * ListSessionsResponse lists sessions.
  *
  * @generated from message parley.conversation.v1.ListSessionsResponse
  */
 export declare type ListSessionsResponse = Message<"parley.conversation.v1.ListSessionsResponse"> & {
   /**
-   * The sessions, the last active first.
+   * The sessions, last active first.
    *
    * @generated from field: repeated parley.conversation.v1.SessionSummary sessions = 1;
    */
@@ -1393,13 +1398,13 @@ export declare type GetTranscriptRequest = Message<"parley.conversation.v1.GetTr
 export declare const GetTranscriptRequestSchema: GenMessage<GetTranscriptRequest>;
 
 /**
- * GetTranscriptResponse is a piece of the transcript.
+ * GetTranscriptResponse is a part of the transcript document.
  *
  * @generated from message parley.conversation.v1.GetTranscriptResponse
  */
 export declare type GetTranscriptResponse = Message<"parley.conversation.v1.GetTranscriptResponse"> & {
   /**
-   * Bytes of the export document; all pieces in order make the whole.
+   * At most 256 KiB of the JSON document. Concatenate all parts in order.
    *
    * @generated from field: bytes json = 1;
    */
@@ -1440,7 +1445,7 @@ export declare type DeleteSessionRequest = Message<"parley.conversation.v1.Delet
 export declare const DeleteSessionRequestSchema: GenMessage<DeleteSessionRequest>;
 
 /**
- * DeleteSessionResponse confirms a deletion.
+ * DeleteSessionResponse is empty.
  *
  * @generated from message parley.conversation.v1.DeleteSessionResponse
  */
@@ -1481,7 +1486,7 @@ export declare type EraseSessionRequest = Message<"parley.conversation.v1.EraseS
 export declare const EraseSessionRequestSchema: GenMessage<EraseSessionRequest>;
 
 /**
- * EraseSessionResponse confirms an erasure.
+ * EraseSessionResponse is empty.
  *
  * @generated from message parley.conversation.v1.EraseSessionResponse
  */
@@ -1495,20 +1500,20 @@ export declare type EraseSessionResponse = Message<"parley.conversation.v1.Erase
 export declare const EraseSessionResponseSchema: GenMessage<EraseSessionResponse>;
 
 /**
- * AuditRequest names what to compare.
+ * AuditRequest selects one or all workspaces and a month.
  *
  * @generated from message parley.conversation.v1.AuditRequest
  */
 export declare type AuditRequest = Message<"parley.conversation.v1.AuditRequest"> & {
   /**
-   * The workspace; empty for every workspace.
+   * The workspace; empty for all workspaces.
    *
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
 
   /**
-   * The UTC month, "YYYY-MM"; empty for the current one.
+   * The UTC month, "YYYY-MM"; empty for the current month by the quota service's database clock.
    *
    * @generated from field: string month = 2;
    */
@@ -1522,7 +1527,7 @@ export declare type AuditRequest = Message<"parley.conversation.v1.AuditRequest"
 export declare const AuditRequestSchema: GenMessage<AuditRequest>;
 
 /**
- * WorkspaceAudit is the comparison of one workspace.
+ * WorkspaceAudit is the reconciliation of one workspace.
  *
  * @generated from message parley.conversation.v1.WorkspaceAudit
  */
@@ -1535,7 +1540,7 @@ export declare type WorkspaceAudit = Message<"parley.conversation.v1.WorkspaceAu
   id: string;
 
   /**
-   * Turns that ended done in the month.
+   * Turns of the month with outcome done.
    *
    * @generated from field: int32 done_messages = 2;
    */
@@ -1549,28 +1554,28 @@ export declare type WorkspaceAudit = Message<"parley.conversation.v1.WorkspaceAu
   used: number;
 
   /**
-   * Entries in the usage ledger.
+   * The number of turns in the usage ledger.
    *
    * @generated from field: int32 ledger = 4;
    */
   ledger: number;
 
   /**
-   * Messages held by turns still open or not yet settled.
+   * Messages held by turns that are open or not yet settled.
    *
    * @generated from field: int32 held = 5;
    */
   held: number;
 
   /**
-   * Done turns that wait in the outbox; they are no difference.
+   * Done turns whose settlement waits in the outbox. They are not differences.
    *
    * @generated from field: int32 waiting = 6;
    */
   waiting: number;
 
   /**
-   * What does not agree; the first 100.
+   * The first 100 differences.
    *
    * @generated from field: repeated parley.conversation.v1.Difference differences = 7;
    */
@@ -1584,20 +1589,24 @@ export declare type WorkspaceAudit = Message<"parley.conversation.v1.WorkspaceAu
 export declare const WorkspaceAuditSchema: GenMessage<WorkspaceAudit>;
 
 /**
- * Difference is one thing on which transcripts and books do not agree.
+ * Difference is one disagreement between turns and usage.
  *
  * @generated from message parley.conversation.v1.Difference
  */
 export declare type Difference = Message<"parley.conversation.v1.Difference"> & {
   /**
-   * reply_not_counted, counted_without_reply, held_without_turn or usage_is_not_ledger.
+   * One of:
+   * - reply_not_counted: the usage ledger lacks a done turn.
+   * - counted_without_reply: the usage ledger has a turn that is not done.
+   * - held_without_turn: quota holds a message for a turn that was never opened.
+   * - usage_is_not_ledger: the usage row and the usage ledger disagree.
    *
    * @generated from field: string kind = 1;
    */
   kind: string;
 
   /**
-   * The turn, a UUID; empty when it is not about one turn.
+   * The turn, a UUID; empty for usage_is_not_ledger.
    *
    * @generated from field: string turn_id = 2;
    */
@@ -1611,7 +1620,7 @@ export declare type Difference = Message<"parley.conversation.v1.Difference"> & 
 export declare const DifferenceSchema: GenMessage<Difference>;
 
 /**
- * AuditResponse is the comparison.
+ * AuditResponse is the reconciliation of a month.
  *
  * @generated from message parley.conversation.v1.AuditResponse
  */
@@ -1624,7 +1633,7 @@ export declare type AuditResponse = Message<"parley.conversation.v1.AuditRespons
   balanced: boolean;
 
   /**
-   * One entry a workspace, by id.
+   * One entry per workspace with turns or usage in the month, by ID.
    *
    * @generated from field: repeated parley.conversation.v1.WorkspaceAudit workspaces = 2;
    */
@@ -1645,20 +1654,20 @@ export declare type AuditResponse = Message<"parley.conversation.v1.AuditRespons
 export declare const AuditResponseSchema: GenMessage<AuditResponse>;
 
 /**
- * GetTurnRequest names a turn by one of its messages.
+ * GetTurnRequest names a turn by one of its two messages.
  *
  * @generated from message parley.conversation.v1.GetTurnRequest
  */
 export declare type GetTurnRequest = Message<"parley.conversation.v1.GetTurnRequest"> & {
   /**
-   * The workspace.
+   * The turn's workspace.
    *
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
 
   /**
-   * The reply, or the visitor's message before it.
+   * The ID of the reply or of the visitor's message.
    *
    * @generated from field: int64 message_id = 2;
    */
@@ -1692,7 +1701,7 @@ export declare type GetTurnResponse = Message<"parley.conversation.v1.GetTurnRes
 export declare const GetTurnResponseSchema: GenMessage<GetTurnResponse>;
 
 /**
- * TurnRecord is how a turn went, without anything that was said in it.
+ * TurnRecord describes a turn without the content of its messages.
  *
  * @generated from message parley.conversation.v1.TurnRecord
  */
@@ -1705,7 +1714,7 @@ export declare type TurnRecord = Message<"parley.conversation.v1.TurnRecord"> & 
   turnId: string;
 
   /**
-   * The reply.
+   * The ID of the reply.
    *
    * @generated from field: int64 message_id = 2;
    */
@@ -1740,14 +1749,14 @@ export declare type TurnRecord = Message<"parley.conversation.v1.TurnRecord"> & 
   status: string;
 
   /**
-   * The stable code of what failed; empty unless the status is error.
+   * The stable code of the failure; empty unless the status is error.
    *
    * @generated from field: string error_code = 7;
    */
   errorCode: string;
 
   /**
-   * Why it was blocked; empty unless it was.
+   * The reason of the moderation pattern that matched; empty unless the status is blocked.
    *
    * @generated from field: string blocked_reason = 8;
    */
@@ -1761,7 +1770,7 @@ export declare type TurnRecord = Message<"parley.conversation.v1.TurnRecord"> & 
   askedModel: string;
 
   /**
-   * The model that answered; the bot's own when none was asked.
+   * The model that was called; the bot's own model if none was.
    *
    * @generated from field: string model = 10;
    */
@@ -1775,77 +1784,77 @@ export declare type TurnRecord = Message<"parley.conversation.v1.TurnRecord"> & 
   tokensIn: number;
 
   /**
-   * Tokens of the reply.
+   * Tokens of the completion.
    *
    * @generated from field: int32 tokens_out = 12;
    */
   tokensOut: number;
 
   /**
-   * Milliseconds from the request to its end, by the edge's clock; 0 when the edge could not tell.
+   * Milliseconds from the visitor's request to the end of the reply, by the edge's clock; 0 if the edge did not report it.
    *
    * @generated from field: int32 latency_ms = 13;
    */
   latencyMs: number;
 
   /**
-   * Milliseconds from the request to the first token; 0 when none came.
+   * Milliseconds from the visitor's request to the first token; 0 if no token arrived.
    *
    * @generated from field: int32 first_token_ms = 14;
    */
   firstTokenMs: number;
 
   /**
-   * Where the edge's time went, disjoint and in order; empty when the edge could not tell.
+   * The turn's wall time in disjoint slices, in order; empty if the edge did not report it.
    *
    * @generated from field: repeated parley.conversation.v1.Phase phases = 15;
    */
   phases: Phase[];
 
   /**
-   * The UTC month it was reserved in, "YYYY-MM"; empty when it never was.
+   * The UTC month from Reserve, "YYYY-MM"; empty if nothing was reserved.
    *
    * @generated from field: string month = 16;
    */
   month: string;
 
   /**
-   * When it was opened, RFC 3339 in UTC, by the database's clock.
+   * When the turn was opened, RFC 3339 in UTC, by the database's clock.
    *
    * @generated from field: string opened_at = 17;
    */
   openedAt: string;
 
   /**
-   * When its outcome was stored, by the same clock; empty while it streams.
+   * When the outcome was stored, RFC 3339 in UTC, by the database's clock; empty while the status is streaming.
    *
    * @generated from field: string closed_at = 18;
    */
   closedAt: string;
 
   /**
-   * From the one to the other, or until now while it streams, in microseconds.
+   * Microseconds from opened_at to closed_at, or to now while the status is streaming.
    *
    * @generated from field: int64 open_microseconds = 19;
    */
   openMicroseconds: bigint;
 
   /**
-   * Whether its outcome still waits to be told to the quota service.
+   * Whether the settlement waits in the outbox.
    *
    * @generated from field: bool is_settling = 20;
    */
   isSettling: boolean;
 
   /**
-   * The passages its prompt held, best first.
+   * The passages in the prompt, best first.
    *
    * @generated from field: repeated parley.conversation.v1.PassageUsed knowledge = 21;
    */
   knowledge: PassageUsed[];
 
   /**
-   * The tools that were called, in order.
+   * The tools that the model called, in order.
    *
    * @generated from field: repeated parley.conversation.v1.ToolCalled tools = 22;
    */
@@ -1859,27 +1868,27 @@ export declare type TurnRecord = Message<"parley.conversation.v1.TurnRecord"> & 
 export declare const TurnRecordSchema: GenMessage<TurnRecord>;
 
 /**
- * PassageUsed is a passage of the bot's knowledge that was in a prompt.
+ * PassageUsed is a chunk of the bot's knowledge that was in the prompt.
  *
  * @generated from message parley.conversation.v1.PassageUsed
  */
 export declare type PassageUsed = Message<"parley.conversation.v1.PassageUsed"> & {
   /**
-   * The chunk's id.
+   * The chunk's ID.
    *
    * @generated from field: int64 chunk_id = 1;
    */
   chunkId: bigint;
 
   /**
-   * The name of its source; empty when that was removed or replaced since.
+   * The name of the chunk's source; empty if the source was removed or replaced since.
    *
    * @generated from field: string source = 2;
    */
   source: string;
 
   /**
-   * The headings above it.
+   * The headings above the chunk, outermost first, joined by " > ".
    *
    * @generated from field: string heading = 3;
    */
@@ -1893,7 +1902,7 @@ export declare type PassageUsed = Message<"parley.conversation.v1.PassageUsed"> 
 export declare const PassageUsedSchema: GenMessage<PassageUsed>;
 
 /**
- * ToolCalled is a call of a tool, without its arguments.
+ * ToolCalled is a tool call without its arguments.
  *
  * @generated from message parley.conversation.v1.ToolCalled
  */
@@ -1906,14 +1915,14 @@ export declare type ToolCalled = Message<"parley.conversation.v1.ToolCalled"> & 
   name: string;
 
   /**
-   * How it went.
+   * The result; parley.llm.v1.ToolCall.status lists the values.
    *
    * @generated from field: string status = 2;
    */
   status: string;
 
   /**
-   * Milliseconds until it had answered.
+   * Milliseconds from the call to its result.
    *
    * @generated from field: int32 latency_ms = 3;
    */
@@ -1927,13 +1936,28 @@ export declare type ToolCalled = Message<"parley.conversation.v1.ToolCalled"> & 
 export declare const ToolCalledSchema: GenMessage<ToolCalled>;
 
 /**
- * BotAdminService manages bots. Served on the ops port only.
+ * BotAdminService manages bots.
+ *
+ * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>".
+ * The code in parentheses behind a status is sent in the "parley-code" header.
+ * Handled in services/conversation/src/bots/bots.admin.ts.
+ *
+ * Errors of every call, here and in the other services of this file:
+ * - UNAUTHENTICATED: the admin token is missing or wrong.
+ * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
+ * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
  * @generated from service parley.conversation.v1.BotAdminService
  */
 export declare const BotAdminService: GenService<{
   /**
-   * CreateBot makes a bot. NOT_FOUND (workspace_not_found), ALREADY_EXISTS (slug_taken), INVALID_ARGUMENT.
+   * CreateBot creates a bot. Not idempotent: a repeated call fails with slug_taken.
+   *
+   * Errors:
+   * - NOT_FOUND (workspace_not_found): the quota service knows no such workspace.
+   * - ALREADY_EXISTS (slug_taken): the workspace has a bot with this slug.
+   * - INVALID_ARGUMENT (invalid_argument): the slug or a field of changes is invalid.
+   * - UNAVAILABLE (unavailable) or DEADLINE_EXCEEDED (deadline_exceeded): the quota service did not answer within 5 s.
    *
    * @generated from rpc parley.conversation.v1.BotAdminService.CreateBot
    */
@@ -1943,7 +1967,10 @@ export declare const BotAdminService: GenService<{
     output: typeof CreateBotResponseSchema;
   },
   /**
-   * UpdateBot changes the fields that are set. NOT_FOUND (bot_not_found), INVALID_ARGUMENT.
+   * UpdateBot changes the fields that are set in changes. Idempotent.
+   * Turns use the new configuration within 5 s. The widget shows it within about a minute, the time browsers cache it.
+   *
+   * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for an invalid field.
    *
    * @generated from rpc parley.conversation.v1.BotAdminService.UpdateBot
    */
@@ -1953,7 +1980,9 @@ export declare const BotAdminService: GenService<{
     output: typeof UpdateBotResponseSchema;
   },
   /**
-   * GetBot reads one bot. NOT_FOUND (bot_not_found).
+   * GetBot reads one bot.
+   *
+   * Errors: NOT_FOUND (bot_not_found).
    *
    * @generated from rpc parley.conversation.v1.BotAdminService.GetBot
    */
@@ -1963,7 +1992,7 @@ export declare const BotAdminService: GenService<{
     output: typeof GetBotResponseSchema;
   },
   /**
-   * ListBots lists a workspace's bots by slug.
+   * ListBots lists a workspace's bots by slug. The list of an unknown workspace is empty.
    *
    * @generated from rpc parley.conversation.v1.BotAdminService.ListBots
    */
@@ -1975,13 +2004,17 @@ export declare const BotAdminService: GenService<{
 }>;
 
 /**
- * KeyAdminService manages public API keys. Served on the ops port only.
+ * KeyAdminService manages public API keys.
+ *
+ * Served as BotAdminService is. Handled in services/conversation/src/keys/keys.admin.ts.
  *
  * @generated from service parley.conversation.v1.KeyAdminService
  */
 export declare const KeyAdminService: GenService<{
   /**
-   * CreateKey makes a key for a bot. NOT_FOUND (bot_not_found), INVALID_ARGUMENT for a domain that is none.
+   * CreateKey creates a key for a bot. Not idempotent: every call creates a key.
+   *
+   * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for an invalid list of domains.
    *
    * @generated from rpc parley.conversation.v1.KeyAdminService.CreateKey
    */
@@ -1991,7 +2024,7 @@ export declare const KeyAdminService: GenService<{
     output: typeof CreateKeyResponseSchema;
   },
   /**
-   * ListKeys lists a workspace's keys, revoked ones too.
+   * ListKeys lists a workspace's keys, including revoked ones. The list of an unknown workspace is empty.
    *
    * @generated from rpc parley.conversation.v1.KeyAdminService.ListKeys
    */
@@ -2001,7 +2034,10 @@ export declare const KeyAdminService: GenService<{
     output: typeof ListKeysResponseSchema;
   },
   /**
-   * RevokeKey ends a key; every edge refuses it within 5 s. NOT_FOUND (key_not_found).
+   * RevokeKey revokes a key permanently. Every edge replica rejects the key within 5 s.
+   * Idempotent: a repeated call keeps the first revocation time.
+   *
+   * Errors: NOT_FOUND (key_not_found).
    *
    * @generated from rpc parley.conversation.v1.KeyAdminService.RevokeKey
    */
@@ -2013,13 +2049,21 @@ export declare const KeyAdminService: GenService<{
 }>;
 
 /**
- * ModerationAdminService manages moderation patterns. Served on the ops port only.
+ * ModerationAdminService manages the moderation patterns of bots. A change applies to turns opened at least 5 s after it.
+ *
+ * Served as BotAdminService is. Handled in services/conversation/src/bot-rules/moderation.admin.ts.
  *
  * @generated from service parley.conversation.v1.ModerationAdminService
  */
 export declare const ModerationAdminService: GenService<{
   /**
-   * AddPattern adds a pattern to a bot. NOT_FOUND (bot_not_found), INVALID_ARGUMENT when it cannot be matched in linear time.
+   * AddPattern adds a pattern to a bot. Not idempotent: every call adds a pattern.
+   *
+   * Errors:
+   * - NOT_FOUND (bot_not_found).
+   * - INVALID_ARGUMENT (invalid_argument): a field is invalid, the pattern is not RE2 syntax, or it applies to replies
+   *   and has no upper bound on the length of its matches.
+   * - RESOURCE_EXHAUSTED (too_many_patterns): the bot has 100 patterns.
    *
    * @generated from rpc parley.conversation.v1.ModerationAdminService.AddPattern
    */
@@ -2029,7 +2073,9 @@ export declare const ModerationAdminService: GenService<{
     output: typeof AddPatternResponseSchema;
   },
   /**
-   * ListPatterns lists a bot's patterns in the order they are tried.
+   * ListPatterns lists a bot's patterns in the order in which they are tried.
+   *
+   * Errors: NOT_FOUND (bot_not_found).
    *
    * @generated from rpc parley.conversation.v1.ModerationAdminService.ListPatterns
    */
@@ -2039,7 +2085,9 @@ export declare const ModerationAdminService: GenService<{
     output: typeof ListPatternsResponseSchema;
   },
   /**
-   * RemovePattern removes a pattern. NOT_FOUND (pattern_not_found).
+   * RemovePattern removes a pattern. A repeated call fails with pattern_not_found.
+   *
+   * Errors: NOT_FOUND (bot_not_found or pattern_not_found).
    *
    * @generated from rpc parley.conversation.v1.ModerationAdminService.RemovePattern
    */
@@ -2051,14 +2099,20 @@ export declare const ModerationAdminService: GenService<{
 }>;
 
 /**
- * ToolAdminService manages what bots may call while they answer. Served on the ops port only.
+ * ToolAdminService manages the tools that bots may call. A change applies to turns opened at least 5 s after it.
+ *
+ * Served as BotAdminService is. Handled in services/conversation/src/bot-rules/tools.admin.ts.
  *
  * @generated from service parley.conversation.v1.ToolAdminService
  */
 export declare const ToolAdminService: GenService<{
   /**
-   * PutTool gives a bot a tool, in place of the one of its name if there is one. NOT_FOUND (bot_not_found), INVALID_ARGUMENT,
-   * RESOURCE_EXHAUSTED (too_many_tools).
+   * PutTool adds a tool to a bot, or replaces the bot's tool with the same name. Idempotent.
+   *
+   * Errors:
+   * - NOT_FOUND (bot_not_found).
+   * - INVALID_ARGUMENT (invalid_argument): the tool is missing or invalid.
+   * - RESOURCE_EXHAUSTED (too_many_tools): the bot has 20 tools.
    *
    * @generated from rpc parley.conversation.v1.ToolAdminService.PutTool
    */
@@ -2068,7 +2122,9 @@ export declare const ToolAdminService: GenService<{
     output: typeof PutToolResponseSchema;
   },
   /**
-   * ListTools lists a bot's tools, by name.
+   * ListTools lists a bot's tools by name.
+   *
+   * Errors: NOT_FOUND (bot_not_found).
    *
    * @generated from rpc parley.conversation.v1.ToolAdminService.ListTools
    */
@@ -2078,7 +2134,9 @@ export declare const ToolAdminService: GenService<{
     output: typeof ListToolsResponseSchema;
   },
   /**
-   * RemoveTool removes a tool. NOT_FOUND (tool_not_found).
+   * RemoveTool removes a tool. A repeated call fails with tool_not_found.
+   *
+   * Errors: NOT_FOUND (bot_not_found or tool_not_found).
    *
    * @generated from rpc parley.conversation.v1.ToolAdminService.RemoveTool
    */
@@ -2090,14 +2148,24 @@ export declare const ToolAdminService: GenService<{
 }>;
 
 /**
- * KnowledgeAdminService manages what bots know. Served on the ops port only.
+ * KnowledgeAdminService manages the knowledge sources of bots.
+ *
+ * Served as BotAdminService is. Handled in services/conversation/src/knowledge/knowledge.admin.ts.
  *
  * @generated from service parley.conversation.v1.KnowledgeAdminService
  */
 export declare const KnowledgeAdminService: GenService<{
   /**
-   * AddSource adds a document to a bot's knowledge, or replaces the one of that name. NOT_FOUND (bot_not_found), INVALID_ARGUMENT
-   * (invalid_argument, unreadable_document, and for a URL url_refused, address_refused, unreachable and their like).
+   * AddSource adds a document to a bot's knowledge, or replaces the bot's source with the same name. Idempotent.
+   * The word search finds it at once. Embeddings for semantic search follow in the background.
+   *
+   * Errors:
+   * - NOT_FOUND (bot_not_found).
+   * - INVALID_ARGUMENT (invalid_argument): a field is invalid, the document is too large or contains no text.
+   * - INVALID_ARGUMENT (unreadable_document): the document could not be parsed within its limits of time and memory.
+   * - RESOURCE_EXHAUSTED (too_many_documents): too many other documents wait to be parsed.
+   * - INVALID_ARGUMENT (url_refused, address_refused, unreachable, timeout, too_large, too_many_redirects, url_status
+   *   or unsupported_document): the document could not be fetched from its URL. Limits: 20 s, 5 redirects, 16 MiB.
    *
    * @generated from rpc parley.conversation.v1.KnowledgeAdminService.AddSource
    */
@@ -2107,7 +2175,9 @@ export declare const KnowledgeAdminService: GenService<{
     output: typeof AddSourceResponseSchema;
   },
   /**
-   * ListSources lists a bot's documents by name.
+   * ListSources lists a bot's sources by name.
+   *
+   * Errors: NOT_FOUND (bot_not_found).
    *
    * @generated from rpc parley.conversation.v1.KnowledgeAdminService.ListSources
    */
@@ -2117,7 +2187,9 @@ export declare const KnowledgeAdminService: GenService<{
     output: typeof ListSourcesResponseSchema;
   },
   /**
-   * RemoveSource removes a document. NOT_FOUND (source_not_found).
+   * RemoveSource removes a source and its chunks. A repeated call fails with source_not_found.
+   *
+   * Errors: NOT_FOUND (bot_not_found or source_not_found).
    *
    * @generated from rpc parley.conversation.v1.KnowledgeAdminService.RemoveSource
    */
@@ -2129,13 +2201,18 @@ export declare const KnowledgeAdminService: GenService<{
 }>;
 
 /**
- * SessionAdminService reads and removes conversations. Served on the ops port only.
+ * SessionAdminService reads, deletes and erases sessions.
+ *
+ * Served as BotAdminService is. Handled in services/conversation/src/sessions/sessions.admin.ts.
  *
  * @generated from service parley.conversation.v1.SessionAdminService
  */
 export declare const SessionAdminService: GenService<{
   /**
-   * ListSessions lists a workspace's sessions, the last active first.
+   * ListSessions lists a workspace's sessions, last active first, without deleted and erased ones.
+   * The list of an unknown workspace is empty.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid limit.
    *
    * @generated from rpc parley.conversation.v1.SessionAdminService.ListSessions
    */
@@ -2145,7 +2222,9 @@ export declare const SessionAdminService: GenService<{
     output: typeof ListSessionsResponseSchema;
   },
   /**
-   * GetTranscript reads one session's export document. NOT_FOUND (session_not_found).
+   * GetTranscript streams the transcript of a session, as ConversationService.ExportSession does.
+   *
+   * Errors: NOT_FOUND (session_not_found) when the session is unknown, deleted or erased.
    *
    * @generated from rpc parley.conversation.v1.SessionAdminService.GetTranscript
    */
@@ -2155,7 +2234,10 @@ export declare const SessionAdminService: GenService<{
     output: typeof GetTranscriptResponseSchema;
   },
   /**
-   * DeleteSession hides a session; its content stays stored. NOT_FOUND (session_not_found).
+   * DeleteSession marks a session as deleted. Its content stays in the database until it is erased.
+   * A repeated call fails with session_not_found.
+   *
+   * Errors: NOT_FOUND (session_not_found).
    *
    * @generated from rpc parley.conversation.v1.SessionAdminService.DeleteSession
    */
@@ -2165,7 +2247,10 @@ export declare const SessionAdminService: GenService<{
     output: typeof DeleteSessionResponseSchema;
   },
   /**
-   * EraseSession removes a session's content for good, deleted ones too. NOT_FOUND (session_not_found).
+   * EraseSession removes a session's content permanently, also of a deleted session, and closes its open turns as
+   * cancelled. Each turn's row stays, with its metering and without content. A repeated call fails with session_not_found.
+   *
+   * Errors: NOT_FOUND (session_not_found).
    *
    * @generated from rpc parley.conversation.v1.SessionAdminService.EraseSession
    */
@@ -2177,13 +2262,17 @@ export declare const SessionAdminService: GenService<{
 }>;
 
 /**
- * TurnAdminService tells how a turn went; never what was said in it. Served on the ops port only.
+ * TurnAdminService reads how turns went, without the content of their messages.
+ *
+ * Served as BotAdminService is. Handled in services/conversation/src/turns/turns.admin.ts.
  *
  * @generated from service parley.conversation.v1.TurnAdminService
  */
 export declare const TurnAdminService: GenService<{
   /**
-   * GetTurn reads the turn of one of its two messages. NOT_FOUND (message_not_found) when the workspace has no such message.
+   * GetTurn reads the turn of a message.
+   *
+   * Errors: NOT_FOUND (message_not_found) when the workspace has no such message, or its session was erased.
    *
    * @generated from rpc parley.conversation.v1.TurnAdminService.GetTurn
    */
@@ -2195,14 +2284,20 @@ export declare const TurnAdminService: GenService<{
 }>;
 
 /**
- * AuditAdminService compares the transcripts with the quota service's books. Served on the ops port only.
+ * AuditAdminService reconciles turns with the quota service's usage.
+ *
+ * Served as BotAdminService is. Handled in services/conversation/src/audit/audit.admin.ts.
  *
  * @generated from service parley.conversation.v1.AuditAdminService
  */
 export declare const AuditAdminService: GenService<{
   /**
-   * Audit compares each workspace's done messages with its usage and ledger, turn by turn where they differ. It is exact under load:
-   * what is only on its way is no difference. UNAVAILABLE when the quota service is away.
+   * Audit compares each workspace's done turns of a month with its usage and its usage ledger. If totals differ, it
+   * compares turn by turn. It is exact while turns run: a turn that still waits in the outbox is not a difference.
+   *
+   * Errors:
+   * - INVALID_ARGUMENT (invalid_argument): the month is not "YYYY-MM".
+   * - UNAVAILABLE (unavailable) or DEADLINE_EXCEEDED (deadline_exceeded): the quota service did not answer within 30 s.
    *
    * @generated from rpc parley.conversation.v1.AuditAdminService.Audit
    */

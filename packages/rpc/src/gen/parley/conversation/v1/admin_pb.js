@@ -419,7 +419,16 @@ export const ToolCalledSchema = /*@__PURE__*/
   messageDesc(file_parley_conversation_v1_admin, 57);
 
 /**
- * BotAdminService manages bots. Served on the ops port only.
+ * BotAdminService manages bots.
+ *
+ * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>".
+ * The code in parentheses behind a status is sent in the "parley-code" header.
+ * Handled in services/conversation/src/bots/bots.admin.ts.
+ *
+ * Errors of every call, here and in the other services of this file:
+ * - UNAUTHENTICATED: the admin token is missing or wrong.
+ * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
+ * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
  * @generated from service parley.conversation.v1.BotAdminService
  */
@@ -427,7 +436,9 @@ export const BotAdminService = /*@__PURE__*/
   serviceDesc(file_parley_conversation_v1_admin, 0);
 
 /**
- * KeyAdminService manages public API keys. Served on the ops port only.
+ * KeyAdminService manages public API keys.
+ *
+ * Served as BotAdminService is. Handled in services/conversation/src/keys/keys.admin.ts.
  *
  * @generated from service parley.conversation.v1.KeyAdminService
  */
@@ -435,7 +446,9 @@ export const KeyAdminService = /*@__PURE__*/
   serviceDesc(file_parley_conversation_v1_admin, 1);
 
 /**
- * ModerationAdminService manages moderation patterns. Served on the ops port only.
+ * ModerationAdminService manages the moderation patterns of bots. A change applies to turns opened at least 5 s after it.
+ *
+ * Served as BotAdminService is. Handled in services/conversation/src/bot-rules/moderation.admin.ts.
  *
  * @generated from service parley.conversation.v1.ModerationAdminService
  */
@@ -443,7 +456,9 @@ export const ModerationAdminService = /*@__PURE__*/
   serviceDesc(file_parley_conversation_v1_admin, 2);
 
 /**
- * ToolAdminService manages what bots may call while they answer. Served on the ops port only.
+ * ToolAdminService manages the tools that bots may call. A change applies to turns opened at least 5 s after it.
+ *
+ * Served as BotAdminService is. Handled in services/conversation/src/bot-rules/tools.admin.ts.
  *
  * @generated from service parley.conversation.v1.ToolAdminService
  */
@@ -451,7 +466,9 @@ export const ToolAdminService = /*@__PURE__*/
   serviceDesc(file_parley_conversation_v1_admin, 3);
 
 /**
- * KnowledgeAdminService manages what bots know. Served on the ops port only.
+ * KnowledgeAdminService manages the knowledge sources of bots.
+ *
+ * Served as BotAdminService is. Handled in services/conversation/src/knowledge/knowledge.admin.ts.
  *
  * @generated from service parley.conversation.v1.KnowledgeAdminService
  */
@@ -459,7 +476,9 @@ export const KnowledgeAdminService = /*@__PURE__*/
   serviceDesc(file_parley_conversation_v1_admin, 4);
 
 /**
- * SessionAdminService reads and removes conversations. Served on the ops port only.
+ * SessionAdminService reads, deletes and erases sessions.
+ *
+ * Served as BotAdminService is. Handled in services/conversation/src/sessions/sessions.admin.ts.
  *
  * @generated from service parley.conversation.v1.SessionAdminService
  */
@@ -467,7 +486,9 @@ export const SessionAdminService = /*@__PURE__*/
   serviceDesc(file_parley_conversation_v1_admin, 5);
 
 /**
- * TurnAdminService tells how a turn went; never what was said in it. Served on the ops port only.
+ * TurnAdminService reads how turns went, without the content of their messages.
+ *
+ * Served as BotAdminService is. Handled in services/conversation/src/turns/turns.admin.ts.
  *
  * @generated from service parley.conversation.v1.TurnAdminService
  */
@@ -475,7 +496,9 @@ export const TurnAdminService = /*@__PURE__*/
   serviceDesc(file_parley_conversation_v1_admin, 6);
 
 /**
- * AuditAdminService compares the transcripts with the quota service's books. Served on the ops port only.
+ * AuditAdminService reconciles turns with the quota service's usage.
+ *
+ * Served as BotAdminService is. Handled in services/conversation/src/audit/audit.admin.ts.
  *
  * @generated from service parley.conversation.v1.AuditAdminService
  */

@@ -2,7 +2,7 @@
 // @generated from file parley/conversation/v1/conversation.proto (package parley.conversation.v1, syntax proto3)
 /* eslint-disable */
 
-// The conversation service's data plane: keys and bots, sessions, turns and transcripts.
+// The conversation service's data plane: keys, bots, sessions and turns.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
@@ -19,7 +19,7 @@ export declare const file_parley_conversation_v1_conversation: GenFile;
  */
 export declare type ResolveKeyRequest = Message<"parley.conversation.v1.ResolveKeyRequest"> & {
   /**
-   * The key as the widget sent it.
+   * The key as the visitor's browser sent it.
    *
    * @generated from field: string public_key = 1;
    */
@@ -33,7 +33,7 @@ export declare type ResolveKeyRequest = Message<"parley.conversation.v1.ResolveK
 export declare const ResolveKeyRequestSchema: GenMessage<ResolveKeyRequest>;
 
 /**
- * ResolveKeyResponse tells what a key opens.
+ * ResolveKeyResponse describes the key's bot and where the key may be used.
  *
  * @generated from message parley.conversation.v1.ResolveKeyResponse
  */
@@ -46,14 +46,14 @@ export declare type ResolveKeyResponse = Message<"parley.conversation.v1.Resolve
   workspaceId: string;
 
   /**
-   * The bot that answers, a UUID.
+   * The key's bot, a UUID.
    *
    * @generated from field: string bot_id = 2;
    */
   botId: string;
 
   /**
-   * The allowed domains, normalised: [scheme://]host[:port], the host in lower-case ASCII and perhaps beginning with "*.".
+   * The allowed domains, normalised to [scheme://]host[:port]. The host is lower-case ASCII and may begin with "*.".
    *
    * @generated from field: repeated string allowed_domains = 3;
    */
@@ -74,7 +74,7 @@ export declare type ResolveKeyResponse = Message<"parley.conversation.v1.Resolve
 export declare const ResolveKeyResponseSchema: GenMessage<ResolveKeyResponse>;
 
 /**
- * BotDisplay is the bot's display configuration, field by field as the widget receives it.
+ * BotDisplay is the bot's display configuration, with the field names that the widget receives.
  *
  * @generated from message parley.conversation.v1.BotDisplay
  */
@@ -87,14 +87,14 @@ export declare type BotDisplay = Message<"parley.conversation.v1.BotDisplay"> & 
   name: string;
 
   /**
-   * The first message shown.
+   * The first message in the widget; may be empty.
    *
    * @generated from field: string welcome_message = 2;
    */
   welcomeMessage: string;
 
   /**
-   * URL of a logo; may be empty.
+   * URL of the logo; may be empty.
    *
    * @generated from field: string logo_url = 3;
    */
@@ -136,14 +136,14 @@ export declare type BotDisplay = Message<"parley.conversation.v1.BotDisplay"> & 
   borderRadius: number;
 
   /**
-   * Replies offered at the start.
+   * Messages that the widget suggests to a new visitor.
    *
    * @generated from field: repeated string quick_replies = 9;
    */
   quickReplies: string[];
 
   /**
-   * CSS variables by name.
+   * CSS variable values by variable name.
    *
    * @generated from field: map<string, string> custom_css_vars = 10;
    */
@@ -163,7 +163,7 @@ export declare const BotDisplaySchema: GenMessage<BotDisplay>;
  */
 export declare type ResolveBotRequest = Message<"parley.conversation.v1.ResolveBotRequest"> & {
   /**
-   * The workspace.
+   * The bot's workspace.
    *
    * @generated from field: string workspace_id = 1;
    */
@@ -184,7 +184,7 @@ export declare type ResolveBotRequest = Message<"parley.conversation.v1.ResolveB
 export declare const ResolveBotRequestSchema: GenMessage<ResolveBotRequest>;
 
 /**
- * ResolveBotResponse tells the bot's id.
+ * ResolveBotResponse holds the bot's ID.
  *
  * @generated from message parley.conversation.v1.ResolveBotResponse
  */
@@ -210,7 +210,7 @@ export declare const ResolveBotResponseSchema: GenMessage<ResolveBotResponse>;
  */
 export declare type RenewEdgeRequest = Message<"parley.conversation.v1.RenewEdgeRequest"> & {
   /**
-   * The edge, a UUID made at its start.
+   * A UUID that the edge process generates when it starts.
    *
    * @generated from field: string edge_id = 1;
    */
@@ -224,13 +224,13 @@ export declare type RenewEdgeRequest = Message<"parley.conversation.v1.RenewEdge
 export declare const RenewEdgeRequestSchema: GenMessage<RenewEdgeRequest>;
 
 /**
- * RenewEdgeResponse confirms the lease.
+ * RenewEdgeResponse holds the length of the renewed lease.
  *
  * @generated from message parley.conversation.v1.RenewEdgeResponse
  */
 export declare type RenewEdgeResponse = Message<"parley.conversation.v1.RenewEdgeResponse"> & {
   /**
-   * How long it lasts from now, in seconds.
+   * Seconds from now until the lease expires. EDGE_LEASE_SECONDS of the conversation service sets it, by default 30.
    *
    * @generated from field: int32 lease_seconds = 1;
    */
@@ -244,20 +244,20 @@ export declare type RenewEdgeResponse = Message<"parley.conversation.v1.RenewEdg
 export declare const RenewEdgeResponseSchema: GenMessage<RenewEdgeResponse>;
 
 /**
- * OpenTurnRequest is a visitor's message.
+ * OpenTurnRequest is a visitor's message with its context.
  *
  * @generated from message parley.conversation.v1.OpenTurnRequest
  */
 export declare type OpenTurnRequest = Message<"parley.conversation.v1.OpenTurnRequest"> & {
   /**
-   * The workspace of the bot.
+   * The bot's workspace.
    *
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
 
   /**
-   * The turn, a UUIDv7 made by the edge; the idempotency key.
+   * The turn, a UUIDv7 generated by the edge. The idempotency key.
    *
    * @generated from field: string turn_id = 2;
    */
@@ -271,56 +271,56 @@ export declare type OpenTurnRequest = Message<"parley.conversation.v1.OpenTurnRe
   edgeId: string;
 
   /**
-   * The bot that answers, a UUID.
+   * The bot, a UUID.
    *
    * @generated from field: string bot_id = 4;
    */
   botId: string;
 
   /**
-   * The session, a UUID made by the client.
+   * The session, a UUID generated by the client. An unknown session is created.
    *
    * @generated from field: string session_id = 5;
    */
   sessionId: string;
 
   /**
-   * Where the session comes from: widget or playground.
+   * Where the session was started: widget or playground.
    *
    * @generated from field: string source = 6;
    */
   source: string;
 
   /**
-   * The caller's own id of the visitor; may be empty.
+   * The customer's own ID of the visitor; empty to keep the stored one.
    *
    * @generated from field: string visitor_id = 7;
    */
   visitorId: string;
 
   /**
-   * A JSON object, stored with the session; empty to keep what is stored.
+   * A JSON object to store with the session; empty to keep the stored one.
    *
    * @generated from field: string visitor_metadata = 8;
    */
   visitorMetadata: string;
 
   /**
-   * The Referer header; may be empty.
+   * The Referer header; may be empty. Stored with a new session.
    *
    * @generated from field: string referrer = 9;
    */
   referrer: string;
 
   /**
-   * The User-Agent header; may be empty.
+   * The User-Agent header; may be empty. Stored with a new session.
    *
    * @generated from field: string user_agent = 10;
    */
   userAgent: string;
 
   /**
-   * What the visitor wrote, 1 to 4,000 characters.
+   * The visitor's message, 1 to 4,000 Unicode code points.
    *
    * @generated from field: string message = 11;
    */
@@ -334,20 +334,20 @@ export declare type OpenTurnRequest = Message<"parley.conversation.v1.OpenTurnRe
 export declare const OpenTurnRequestSchema: GenMessage<OpenTurnRequest>;
 
 /**
- * OpenTurnResponse tells how to go on.
+ * OpenTurnResponse holds the moderation verdict or the prompt.
  *
  * @generated from message parley.conversation.v1.OpenTurnResponse
  */
 export declare type OpenTurnResponse = Message<"parley.conversation.v1.OpenTurnResponse"> & {
   /**
-   * The id of the reply, below 2^53.
+   * The ID of the reply, below 2^53.
    *
    * @generated from field: int64 message_id = 1;
    */
   messageId: bigint;
 
   /**
-   * Set when the message was blocked; the turn is then closed already.
+   * Set if a moderation pattern matched. The turn is then already closed as blocked.
    *
    * @generated from field: parley.conversation.v1.Blocked blocked = 2;
    */
@@ -361,14 +361,14 @@ export declare type OpenTurnResponse = Message<"parley.conversation.v1.OpenTurnR
   model: string;
 
   /**
-   * A parley.llm.v1.Prompt, encoded, to be passed on as it is; empty when blocked.
+   * An encoded parley.llm.v1.Prompt, which the edge passes to the llm-proxy without decoding it. Empty if blocked.
    *
    * @generated from field: bytes prompt = 4;
    */
   prompt: Uint8Array;
 
   /**
-   * How much of the opening was the search for knowledge, in microseconds.
+   * Microseconds that the knowledge search took; 0 if the bot has no knowledge or the call is a repetition.
    *
    * @generated from field: int64 retrieval_microseconds = 9;
    */
@@ -382,20 +382,20 @@ export declare type OpenTurnResponse = Message<"parley.conversation.v1.OpenTurnR
 export declare const OpenTurnResponseSchema: GenMessage<OpenTurnResponse>;
 
 /**
- * Blocked is the verdict of a moderation pattern.
+ * Blocked is the verdict of a moderation pattern that matched a visitor's message.
  *
  * @generated from message parley.conversation.v1.Blocked
  */
 export declare type Blocked = Message<"parley.conversation.v1.Blocked"> & {
   /**
-   * Why, e.g. blocked_pattern.
+   * The pattern's reason, such as blocked_pattern.
    *
    * @generated from field: string reason = 1;
    */
   reason: string;
 
   /**
-   * What to show the visitor instead of a reply.
+   * The text to show to the visitor instead of a reply.
    *
    * @generated from field: string fallback = 2;
    */
@@ -409,20 +409,20 @@ export declare type Blocked = Message<"parley.conversation.v1.Blocked"> & {
 export declare const BlockedSchema: GenMessage<Blocked>;
 
 /**
- * Phase is a slice of a turn's wall time.
+ * Phase is one slice of a turn's wall time.
  *
  * @generated from message parley.conversation.v1.Phase
  */
 export declare type Phase = Message<"parley.conversation.v1.Phase"> & {
   /**
-   * Its name.
+   * The phase, such as open, reserve or provider. docs/operations/explain.md lists all.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Its length in microseconds.
+   * The length of the slice in microseconds.
    *
    * @generated from field: int64 microseconds = 2;
    */
@@ -436,41 +436,41 @@ export declare type Phase = Message<"parley.conversation.v1.Phase"> & {
 export declare const PhaseSchema: GenMessage<Phase>;
 
 /**
- * CloseTurnRequest is the outcome of a turn.
+ * CloseTurnRequest is the outcome of a turn with its reply and metering.
  *
  * @generated from message parley.conversation.v1.CloseTurnRequest
  */
 export declare type CloseTurnRequest = Message<"parley.conversation.v1.CloseTurnRequest"> & {
   /**
-   * The workspace of the turn.
+   * The turn's workspace.
    *
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
 
   /**
-   * The turn, a UUID; the idempotency key.
+   * The turn, a UUID. The idempotency key.
    *
    * @generated from field: string turn_id = 2;
    */
   turnId: string;
 
   /**
-   * How it ended.
+   * How the turn ended; must not be unspecified.
    *
    * @generated from field: parley.conversation.v1.TurnOutcome outcome = 3;
    */
   outcome: TurnOutcome;
 
   /**
-   * The reply, whole or as far as it came.
+   * The text of the reply; partial if the turn did not complete.
    *
    * @generated from field: string content = 4;
    */
   content: string;
 
   /**
-   * The model that answered, "<provider>:<model_name>"; empty when none was asked.
+   * The model that was called, "<provider>:<model_name>"; empty if none was.
    *
    * @generated from field: string model = 5;
    */
@@ -484,56 +484,56 @@ export declare type CloseTurnRequest = Message<"parley.conversation.v1.CloseTurn
   tokensIn: number;
 
   /**
-   * Tokens of the reply.
+   * Tokens of the completion.
    *
    * @generated from field: int32 tokens_out = 7;
    */
   tokensOut: number;
 
   /**
-   * Milliseconds from the request to its end.
+   * Milliseconds from the visitor's request to the end of the reply, by the edge's clock.
    *
    * @generated from field: int32 latency_ms = 8;
    */
   latencyMs: number;
 
   /**
-   * Milliseconds from the request to the first token; 0 when none came.
+   * Milliseconds from the visitor's request to the first token; 0 if no token arrived.
    *
    * @generated from field: int32 first_token_ms = 9;
    */
   firstTokenMs: number;
 
   /**
-   * The stable code of what failed; empty unless the outcome is an error.
+   * The stable code of the failure, such as provider_timeout; empty unless the outcome is ERROR.
    *
    * @generated from field: string error_code = 10;
    */
   errorCode: string;
 
   /**
-   * The UTC month the turn was reserved in, "YYYY-MM"; empty when it never was.
+   * The UTC month from Reserve, "YYYY-MM"; empty if nothing was reserved. DONE requires it.
    *
    * @generated from field: string month = 11;
    */
   month: string;
 
   /**
-   * Where the time went, disjoint and in order.
+   * The turn's wall time in disjoint slices, in the order in which the phases were first entered.
    *
    * @generated from field: repeated parley.conversation.v1.Phase phases = 12;
    */
   phases: Phase[];
 
   /**
-   * The tools that were called, in order.
+   * The tools that the model called, in order.
    *
    * @generated from field: repeated parley.conversation.v1.ToolUse tools_called = 13;
    */
   toolsCalled: ToolUse[];
 
   /**
-   * Why the reply was blocked; empty unless the outcome is blocked.
+   * The reason of the pattern that matched the reply; empty unless the outcome is BLOCKED.
    *
    * @generated from field: string blocked_reason = 14;
    */
@@ -547,7 +547,7 @@ export declare type CloseTurnRequest = Message<"parley.conversation.v1.CloseTurn
 export declare const CloseTurnRequestSchema: GenMessage<CloseTurnRequest>;
 
 /**
- * ToolUse is a call of a tool, as the transcript shows it.
+ * ToolUse is one tool call as the transcript shows it.
  *
  * @generated from message parley.conversation.v1.ToolUse
  */
@@ -560,21 +560,21 @@ export declare type ToolUse = Message<"parley.conversation.v1.ToolUse"> & {
   name: string;
 
   /**
-   * How it went.
+   * The result; parley.llm.v1.ToolCall.status lists the values.
    *
    * @generated from field: string status = 2;
    */
   status: string;
 
   /**
-   * Milliseconds until it had answered.
+   * Milliseconds from the call to its result.
    *
    * @generated from field: int32 latency_ms = 3;
    */
   latencyMs: number;
 
   /**
-   * The arguments, a JSON object.
+   * The arguments, a JSON object. An unreadable value is stored as {}.
    *
    * @generated from field: string arguments = 4;
    */
@@ -588,7 +588,7 @@ export declare type ToolUse = Message<"parley.conversation.v1.ToolUse"> & {
 export declare const ToolUseSchema: GenMessage<ToolUse>;
 
 /**
- * CloseTurnResponse is the outcome that stands.
+ * CloseTurnResponse is the stored outcome of the turn.
  *
  * @generated from message parley.conversation.v1.CloseTurnResponse
  */
@@ -601,7 +601,7 @@ export declare type CloseTurnResponse = Message<"parley.conversation.v1.CloseTur
   outcome: TurnOutcome;
 
   /**
-   * The model that answered.
+   * The model that was called; the bot's own model if none was.
    *
    * @generated from field: string model = 2;
    */
@@ -615,14 +615,14 @@ export declare type CloseTurnResponse = Message<"parley.conversation.v1.CloseTur
   tokensIn: number;
 
   /**
-   * Tokens of the reply.
+   * Tokens of the completion.
    *
    * @generated from field: int32 tokens_out = 4;
    */
   tokensOut: number;
 
   /**
-   * Milliseconds from the request to its end.
+   * Milliseconds from the visitor's request to the end of the reply.
    *
    * @generated from field: int32 latency_ms = 5;
    */
@@ -636,20 +636,20 @@ export declare type CloseTurnResponse = Message<"parley.conversation.v1.CloseTur
 export declare const CloseTurnResponseSchema: GenMessage<CloseTurnResponse>;
 
 /**
- * RateMessageRequest rates a reply.
+ * RateMessageRequest is a rating of a reply.
  *
  * @generated from message parley.conversation.v1.RateMessageRequest
  */
 export declare type RateMessageRequest = Message<"parley.conversation.v1.RateMessageRequest"> & {
   /**
-   * The workspace of the session.
+   * The session's workspace.
    *
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
 
   /**
-   * The bot behind the caller's key, a UUID.
+   * The bot behind the caller's public key, a UUID. The session must belong to it.
    *
    * @generated from field: string bot_id = 2;
    */
@@ -670,7 +670,7 @@ export declare type RateMessageRequest = Message<"parley.conversation.v1.RateMes
   messageId: bigint;
 
   /**
-   * up, down, or empty to take a rating back.
+   * up, down, or empty to clear the rating.
    *
    * @generated from field: string rating = 5;
    */
@@ -684,7 +684,7 @@ export declare type RateMessageRequest = Message<"parley.conversation.v1.RateMes
 export declare const RateMessageRequestSchema: GenMessage<RateMessageRequest>;
 
 /**
- * RateMessageResponse confirms a rating.
+ * RateMessageResponse is empty.
  *
  * @generated from message parley.conversation.v1.RateMessageResponse
  */
@@ -704,7 +704,7 @@ export declare const RateMessageResponseSchema: GenMessage<RateMessageResponse>;
  */
 export declare type ExportSessionRequest = Message<"parley.conversation.v1.ExportSessionRequest"> & {
   /**
-   * The workspace of the session.
+   * The session's workspace.
    *
    * @generated from field: string workspace_id = 1;
    */
@@ -725,13 +725,13 @@ export declare type ExportSessionRequest = Message<"parley.conversation.v1.Expor
 export declare const ExportSessionRequestSchema: GenMessage<ExportSessionRequest>;
 
 /**
- * ExportSessionResponse is a piece of the transcript.
+ * ExportSessionResponse is a part of the transcript document.
  *
  * @generated from message parley.conversation.v1.ExportSessionResponse
  */
 export declare type ExportSessionResponse = Message<"parley.conversation.v1.ExportSessionResponse"> & {
   /**
-   * Bytes of a JSON document {"session": …, "messages": […]}; all pieces in order make the whole document.
+   * At most 256 KiB of the JSON document {"session": …, "messages": […]}. Concatenate all parts in order.
    *
    * @generated from field: bytes json = 1;
    */
@@ -745,55 +745,55 @@ export declare type ExportSessionResponse = Message<"parley.conversation.v1.Expo
 export declare const ExportSessionResponseSchema: GenMessage<ExportSessionResponse>;
 
 /**
- * TurnOutcome says how a turn ended; its names in lower case are the message statuses of the transcript.
+ * TurnOutcome is how a turn ended. The value names in lower case are the message statuses of the transcript.
  *
  * @generated from enum parley.conversation.v1.TurnOutcome
  */
 export enum TurnOutcome {
   /**
-   * Never sent.
+   * Not valid; never sent.
    *
    * @generated from enum value: TURN_OUTCOME_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * The reply is complete; it counts.
+   * The reply is complete. The only outcome that counts against the quota.
    *
    * @generated from enum value: TURN_OUTCOME_DONE = 1;
    */
   DONE = 1,
 
   /**
-   * It failed.
+   * The turn failed; error_code says why.
    *
    * @generated from enum value: TURN_OUTCOME_ERROR = 2;
    */
   ERROR = 2,
 
   /**
-   * A moderation pattern matched.
+   * A moderation pattern matched the message or the reply.
    *
    * @generated from enum value: TURN_OUTCOME_BLOCKED = 3;
    */
   BLOCKED = 3,
 
   /**
-   * The quota was exhausted.
+   * The workspace had reached its cap, so no model was called.
    *
    * @generated from enum value: TURN_OUTCOME_QUOTA_EXCEEDED = 4;
    */
   QUOTA_EXCEEDED = 4,
 
   /**
-   * The visitor left.
+   * The visitor disconnected or stopped the reply, or the session was erased during the turn.
    *
    * @generated from enum value: TURN_OUTCOME_CANCELLED = 5;
    */
   CANCELLED = 5,
 
   /**
-   * Its edge process died.
+   * The sweeper closed the turn: its edge's lease had expired, or the turn was older than 7 minutes.
    *
    * @generated from enum value: TURN_OUTCOME_INTERRUPTED = 6;
    */
@@ -806,14 +806,25 @@ export enum TurnOutcome {
 export declare const TurnOutcomeSchema: GenEnum<TurnOutcome>;
 
 /**
- * ConversationService owns bots, public keys, sessions and messages.
- * A turn is identified by (workspace_id, turn_id); each call of a turn may be repeated with the same answer and no second effect.
+ * ConversationService owns bots, public keys, sessions and messages. The edge calls it.
+ *
+ * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
+ * repeat it after UNAVAILABLE. The code in parentheses behind a status is sent in the "parley-code" trailer.
+ *
+ * Errors of every call:
+ * - UNAUTHENTICATED (unauthenticated): the internal token is missing or wrong.
+ * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
+ * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
  * @generated from service parley.conversation.v1.ConversationService
  */
 export declare const ConversationService: GenService<{
   /**
-   * ResolveKey finds the bot behind a public key. NOT_FOUND (invalid_api_key) when the key is unknown or revoked.
+   * ResolveKey finds the bot behind a public key. The edge caches the result for 4 s.
+   *
+   * Errors: NOT_FOUND (invalid_api_key) when the key is malformed, unknown or revoked.
+   * Deadline: 2 s.
+   * Handled in services/conversation/src/keys/resolve-key.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.ResolveKey
    */
@@ -823,7 +834,11 @@ export declare const ConversationService: GenService<{
     output: typeof ResolveKeyResponseSchema;
   },
   /**
-   * ResolveBot finds a bot by its slug. NOT_FOUND (bot_not_found) when the workspace has none of that slug.
+   * ResolveBot finds the ID of a bot by its slug, for the playground.
+   *
+   * Errors: NOT_FOUND (bot_not_found) when the workspace has no bot with that slug.
+   * Deadline: 2 s.
+   * Handled in services/conversation/src/bots/resolve-bot.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.ResolveBot
    */
@@ -833,7 +848,12 @@ export declare const ConversationService: GenService<{
     output: typeof ResolveBotResponseSchema;
   },
   /**
-   * RenewEdge renews the lease of one edge process; the open turns of an edge whose lease lapses are closed as interrupted.
+   * RenewEdge renews the lease of one edge process. The first call creates the lease.
+   * When a lease expires, the sweeper closes the open turns of that edge as interrupted.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) when edge_id is not a UUID.
+   * Deadline: 5 s. The edge renews three times per lease.
+   * Handled in services/conversation/src/sweeping/renew-edge.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.RenewEdge
    */
@@ -843,8 +863,17 @@ export declare const ConversationService: GenService<{
     output: typeof RenewEdgeResponseSchema;
   },
   /**
-   * OpenTurn stores the visitor's message and the still empty reply, and returns the moderation's verdict or the prompt.
-   * NOT_FOUND (session_not_found) when the session belongs to another bot or source, or was deleted.
+   * OpenTurn stores the visitor's message and an empty reply, applies the moderation patterns, and returns the verdict
+   * or the prompt for the model. If a pattern matches, OpenTurn also closes the turn as blocked.
+   *
+   * Errors:
+   * - NOT_FOUND (bot_not_found): the workspace has no such bot.
+   * - NOT_FOUND (session_not_found): the session belongs to another bot or source, or was deleted or erased.
+   * - INVALID_ARGUMENT (invalid_argument): an ID is not a UUID, source or message is invalid, or a text cannot be stored.
+   *
+   * Idempotent by (workspace_id, turn_id): a repeated call stores nothing and answers from the stored turn.
+   * Deadline: 10 s. If the edge gets no answer, it closes the turn as an error 12 s later.
+   * Handled in services/conversation/src/turns/open-turn.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.OpenTurn
    */
@@ -854,8 +883,18 @@ export declare const ConversationService: GenService<{
     output: typeof OpenTurnResponseSchema;
   },
   /**
-   * CloseTurn stores the outcome of a turn. The first outcome wins; the answer is the one that stands.
-   * NOT_FOUND (turn_not_found) when the turn was never opened.
+   * CloseTurn stores the outcome of a turn and queues its settlement in the outbox. The first outcome wins:
+   * the response holds the stored outcome, which differs from the requested one if the turn was already closed.
+   * For a turn that OpenTurn blocked, CloseTurn with BLOCKED only adds latency_ms and phases.
+   *
+   * Errors:
+   * - NOT_FOUND (turn_not_found): the turn was never opened.
+   * - INVALID_ARGUMENT (invalid_argument): outcome is unspecified, month is malformed, or DONE has no month.
+   * - UNAVAILABLE (unavailable): the turn was opened during this call; repeat it.
+   *
+   * Idempotent by (workspace_id, turn_id).
+   * Deadline: 2 s per attempt. The edge retries for 10 s, then repeats the call with ERROR until it is acknowledged.
+   * Handled in services/conversation/src/turns/close-turn.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.CloseTurn
    */
@@ -865,7 +904,14 @@ export declare const ConversationService: GenService<{
     output: typeof CloseTurnResponseSchema;
   },
   /**
-   * RateMessage sets the rating of a reply. NOT_FOUND (message_not_found) when the session has no such reply.
+   * RateMessage sets or clears the rating of a reply.
+   *
+   * Errors:
+   * - NOT_FOUND (message_not_found): the bot's session has no such reply, or the session was deleted or erased.
+   * - INVALID_ARGUMENT (invalid_argument): the rating is not up, down or empty.
+   *
+   * Deadline: 3 s.
+   * Handled in services/conversation/src/sessions/rate-message.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.RateMessage
    */
@@ -875,7 +921,12 @@ export declare const ConversationService: GenService<{
     output: typeof RateMessageResponseSchema;
   },
   /**
-   * ExportSession streams the transcript's JSON document. NOT_FOUND (session_not_found) when it is missing or deleted.
+   * ExportSession streams the transcript of a session as one JSON document, read from one database snapshot.
+   * Turns that are still streaming are left out.
+   *
+   * Errors: NOT_FOUND (session_not_found) when the session is unknown, deleted or erased.
+   * Deadline: 10 min.
+   * Handled in services/conversation/src/sessions/export-session.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.ExportSession
    */

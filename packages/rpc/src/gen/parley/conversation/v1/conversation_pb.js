@@ -2,7 +2,7 @@
 // @generated from file parley/conversation/v1/conversation.proto (package parley.conversation.v1, syntax proto3)
 /* eslint-disable */
 
-// The conversation service's data plane: keys and bots, sessions, turns and transcripts.
+// The conversation service's data plane: keys, bots, sessions and turns.
 
 import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 
@@ -145,7 +145,7 @@ export const TurnOutcomeSchema = /*@__PURE__*/
   enumDesc(file_parley_conversation_v1_conversation, 0);
 
 /**
- * TurnOutcome says how a turn ended; its names in lower case are the message statuses of the transcript.
+ * TurnOutcome is how a turn ended. The value names in lower case are the message statuses of the transcript.
  *
  * @generated from enum parley.conversation.v1.TurnOutcome
  */
@@ -153,8 +153,15 @@ export const TurnOutcome = /*@__PURE__*/
   tsEnum(TurnOutcomeSchema);
 
 /**
- * ConversationService owns bots, public keys, sessions and messages.
- * A turn is identified by (workspace_id, turn_id); each call of a turn may be repeated with the same answer and no second effect.
+ * ConversationService owns bots, public keys, sessions and messages. The edge calls it.
+ *
+ * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
+ * repeat it after UNAVAILABLE. The code in parentheses behind a status is sent in the "parley-code" trailer.
+ *
+ * Errors of every call:
+ * - UNAUTHENTICATED (unauthenticated): the internal token is missing or wrong.
+ * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
+ * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
  * @generated from service parley.conversation.v1.ConversationService
  */

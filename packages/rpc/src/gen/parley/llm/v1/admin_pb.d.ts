@@ -17,28 +17,28 @@ export declare const file_parley_llm_v1_admin: GenFile;
  */
 export declare type Provider = Message<"parley.llm.v1.Provider"> & {
   /**
-   * Its name, the part of a model before the colon.
+   * The name, which is the part of a model before the colon.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Its base URL; empty for the built-in provider.
+   * The base URL; empty for the built-in provider.
    *
    * @generated from field: string base_url = 2;
    */
   baseUrl: string;
 
   /**
-   * The model CheckProvider asks, "<provider>:<model_name>"; may be empty.
+   * The model to send to CheckProvider, "<provider>:<model_name>"; empty if none is known.
    *
    * @generated from field: string check_model = 3;
    */
   checkModel: string;
 
   /**
-   * Whether the installation's default model is one of its own.
+   * Whether the installation's default model is one of this provider.
    *
    * @generated from field: bool is_default = 4;
    */
@@ -52,7 +52,7 @@ export declare type Provider = Message<"parley.llm.v1.Provider"> & {
 export declare const ProviderSchema: GenMessage<Provider>;
 
 /**
- * ListProvidersRequest asks for every provider.
+ * ListProvidersRequest is empty.
  *
  * @generated from message parley.llm.v1.ListProvidersRequest
  */
@@ -72,14 +72,14 @@ export declare const ListProvidersRequestSchema: GenMessage<ListProvidersRequest
  */
 export declare type ListProvidersResponse = Message<"parley.llm.v1.ListProvidersResponse"> & {
   /**
-   * Every provider, by name.
+   * All providers, by name.
    *
    * @generated from field: repeated parley.llm.v1.Provider providers = 1;
    */
   providers: Provider[];
 
   /**
-   * The model of bots that name none.
+   * The installation's default: "<provider>:<model_name>" or "route:<name>".
    *
    * @generated from field: string default_model = 2;
    */
@@ -93,13 +93,13 @@ export declare type ListProvidersResponse = Message<"parley.llm.v1.ListProviders
 export declare const ListProvidersResponseSchema: GenMessage<ListProvidersResponse>;
 
 /**
- * CheckProviderRequest names a model to ask.
+ * CheckProviderRequest names a model.
  *
  * @generated from message parley.llm.v1.CheckProviderRequest
  */
 export declare type CheckProviderRequest = Message<"parley.llm.v1.CheckProviderRequest"> & {
   /**
-   * The model as "<provider>:<model_name>".
+   * "<provider>:<model_name>" or "route:<name>".
    *
    * @generated from field: string model = 1;
    */
@@ -113,34 +113,34 @@ export declare type CheckProviderRequest = Message<"parley.llm.v1.CheckProviderR
 export declare const CheckProviderRequestSchema: GenMessage<CheckProviderRequest>;
 
 /**
- * CheckProviderResponse tells how the question went.
+ * CheckProviderResponse is the result of the check.
  *
  * @generated from message parley.llm.v1.CheckProviderResponse
  */
 export declare type CheckProviderResponse = Message<"parley.llm.v1.CheckProviderResponse"> & {
   /**
-   * "ok", or the stable code of what failed.
+   * "ok", or a stable code such as provider_auth.
    *
    * @generated from field: string result = 1;
    */
   result: string;
 
   /**
-   * Milliseconds to the first token; 0 when none came.
+   * Milliseconds to the first token; 0 if no token arrived.
    *
    * @generated from field: int32 first_token_ms = 2;
    */
   firstTokenMs: number;
 
   /**
-   * Milliseconds to the end.
+   * Milliseconds to the end of the generation.
    *
    * @generated from field: int32 total_ms = 3;
    */
   totalMs: number;
 
   /**
-   * Tokens of the reply.
+   * Tokens of the completion.
    *
    * @generated from field: int32 tokens_out = 4;
    */
@@ -160,7 +160,7 @@ export declare const CheckProviderResponseSchema: GenMessage<CheckProviderRespon
  */
 export declare type ListCallsRequest = Message<"parley.llm.v1.ListCallsRequest"> & {
   /**
-   * The workspace of the turn.
+   * The turn's workspace.
    *
    * @generated from field: string workspace_id = 1;
    */
@@ -181,139 +181,139 @@ export declare type ListCallsRequest = Message<"parley.llm.v1.ListCallsRequest">
 export declare const ListCallsRequestSchema: GenMessage<ListCallsRequest>;
 
 /**
- * Call is one row of the call ledger.
+ * Call is one row of the call log: one generation.
  *
  * @generated from message parley.llm.v1.Call
  */
 export declare type Call = Message<"parley.llm.v1.Call"> & {
   /**
-   * When the call began, RFC 3339 in UTC.
+   * When the generation began, RFC 3339 in UTC, by the llm-proxy's clock.
    *
    * @generated from field: string started_at = 1;
    */
   startedAt: string;
 
   /**
-   * The model asked, "<provider>:<model_name>".
+   * The model of the last attempt, "<provider>:<model_name>"; empty if there was none.
    *
    * @generated from field: string model = 2;
    */
   model: string;
 
   /**
-   * How it ended: complete, cancelled, or the stable code of what failed.
+   * complete, cancelled, blocked, or the stable code of the failure, such as provider_timeout.
    *
    * @generated from field: string outcome = 3;
    */
   outcome: string;
 
   /**
-   * Calls made to providers, retries included.
+   * Requests sent to providers, including retries.
    *
    * @generated from field: int32 attempts = 4;
    */
   attempts: number;
 
   /**
-   * Tokens of the prompt.
+   * Tokens of the prompts, summed over all tool rounds.
    *
    * @generated from field: int32 tokens_in = 5;
    */
   tokensIn: number;
 
   /**
-   * Tokens of the reply.
+   * Tokens of the completions, summed over all tool rounds.
    *
    * @generated from field: int32 tokens_out = 6;
    */
   tokensOut: number;
 
   /**
-   * Whether the tokens were counted here for want of the provider's own count.
+   * Whether the llm-proxy counted tokens itself, because the provider reported none.
    *
    * @generated from field: bool tokens_estimated = 7;
    */
   tokensEstimated: boolean;
 
   /**
-   * Milliseconds to the first token; 0 when none came.
+   * Milliseconds from the beginning to the first token; 0 if no token arrived.
    *
    * @generated from field: int32 first_token_ms = 8;
    */
   firstTokenMs: number;
 
   /**
-   * Milliseconds to the end.
+   * Milliseconds from the beginning to the end.
    *
    * @generated from field: int32 latency_ms = 9;
    */
   latencyMs: number;
 
   /**
-   * The provider that answered, or was tried last; empty when none was.
+   * The provider of the last attempt; empty if there was none.
    *
    * @generated from field: string provider = 10;
    */
   provider: string;
 
   /**
-   * The model or route that was asked for; empty for the installation's default.
+   * The requested model or route; empty if the default was requested, or if the requested name was malformed.
    *
    * @generated from field: string asked = 11;
    */
   asked: string;
 
   /**
-   * Models given up for the next of the route.
+   * How often the generation moved on to the next model of its route.
    *
    * @generated from field: int32 failovers = 12;
    */
   failovers: number;
 
   /**
-   * Milliseconds it waited for a place at its providers.
+   * Milliseconds in the queues for provider capacity, summed over all attempts.
    *
    * @generated from field: int32 queue_ms = 13;
    */
   queueMs: number;
 
   /**
-   * A decimal, in the currency of the price table; empty when the model has no price.
+   * The cost, a decimal number in the currency of the price table; empty if the model has no price.
    *
    * @generated from field: string cost = 14;
    */
   cost: string;
 
   /**
-   * Why it did not complete, in a word such as http_503; empty when it did.
+   * Why the generation did not complete, one word such as http_503; empty if it completed.
    *
    * @generated from field: string reason = 15;
    */
   reason: string;
 
   /**
-   * What was tried, in order.
+   * The attempts, in order.
    *
    * @generated from field: repeated parley.llm.v1.Try tries = 16;
    */
   tries: Try[];
 
   /**
-   * Times that the model was asked: once, and once more after each time that it called tools.
+   * How often a model was called apart from retries: once, plus once after each round of tool calls.
    *
    * @generated from field: int32 rounds = 17;
    */
   rounds: number;
 
   /**
-   * Calls of tools.
+   * Number of tool calls.
    *
    * @generated from field: int32 tool_calls = 18;
    */
   toolCalls: number;
 
   /**
-   * Milliseconds it waited for tools.
+   * Milliseconds of waiting for tools.
    *
    * @generated from field: int32 tools_ms = 19;
    */
@@ -334,7 +334,7 @@ export declare type Call = Message<"parley.llm.v1.Call"> & {
 export declare const CallSchema: GenMessage<Call>;
 
 /**
- * Try is one model tried once, or not tried because its provider's breaker was open or its queue full.
+ * Try is one attempt: a request to a provider, or the reason why none was sent (open circuit breaker or full queue).
  *
  * @generated from message parley.llm.v1.Try
  */
@@ -347,42 +347,42 @@ export declare type Try = Message<"parley.llm.v1.Try"> & {
   model: string;
 
   /**
-   * Why it failed, in a word such as http_503 or breaker_open; empty when it did not.
+   * Why the attempt failed, one word such as http_503 or breaker_open; empty if it did not fail.
    *
    * @generated from field: string reason = 2;
    */
   reason: string;
 
   /**
-   * What was done next: retry, failover or end; empty when it did not fail.
+   * What followed the failure: retry, failover or end; empty if the attempt did not fail.
    *
    * @generated from field: string next = 3;
    */
   next: string;
 
   /**
-   * Milliseconds until it had failed or was through, the wait for a place included.
+   * Milliseconds from the beginning of the attempt to its end, including the queue.
    *
    * @generated from field: int32 latency_ms = 4;
    */
   latencyMs: number;
 
   /**
-   * How it ended: complete, cancelled, or the stable code of what failed.
+   * complete, cancelled, or the stable code of the failure.
    *
    * @generated from field: string outcome = 5;
    */
   outcome: string;
 
   /**
-   * When it began, in milliseconds after the call did.
+   * When the attempt began, in milliseconds after the generation began.
    *
    * @generated from field: int32 started_ms = 6;
    */
   startedMs: number;
 
   /**
-   * Milliseconds it waited for a place at its provider.
+   * Milliseconds in the queue for provider capacity.
    *
    * @generated from field: int32 queue_ms = 7;
    */
@@ -396,7 +396,7 @@ export declare type Try = Message<"parley.llm.v1.Try"> & {
   sent: boolean;
 
   /**
-   * Milliseconds to its first token, the wait for a place included; 0 when none came.
+   * Milliseconds from the beginning of the attempt to its first token, including the queue; 0 if no token arrived.
    *
    * @generated from field: int32 first_token_ms = 9;
    */
@@ -410,13 +410,13 @@ export declare type Try = Message<"parley.llm.v1.Try"> & {
 export declare const TrySchema: GenMessage<Try>;
 
 /**
- * ListCallsResponse lists calls.
+ * ListCallsResponse lists generations.
  *
  * @generated from message parley.llm.v1.ListCallsResponse
  */
 export declare type ListCallsResponse = Message<"parley.llm.v1.ListCallsResponse"> & {
   /**
-   * The calls, in order.
+   * The generations, oldest first.
    *
    * @generated from field: repeated parley.llm.v1.Call calls = 1;
    */
@@ -430,7 +430,7 @@ export declare type ListCallsResponse = Message<"parley.llm.v1.ListCallsResponse
 export declare const ListCallsResponseSchema: GenMessage<ListCallsResponse>;
 
 /**
- * ListCallsOfMonthRequest names a workspace and a month.
+ * ListCallsOfMonthRequest selects a workspace, a month and a page.
  *
  * @generated from message parley.llm.v1.ListCallsOfMonthRequest
  */
@@ -443,21 +443,21 @@ export declare type ListCallsOfMonthRequest = Message<"parley.llm.v1.ListCallsOf
   workspaceId: string;
 
   /**
-   * The UTC month, "YYYY-MM"; empty for the current one.
+   * The UTC month, "YYYY-MM"; empty for the current month by the llm-proxy's clock.
    *
    * @generated from field: string month = 2;
    */
   month: string;
 
   /**
-   * Calls on a page, at most 1,000; 100 when it is 0.
+   * Generations per page, at most 1,000; 0 for 100.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before; empty for the first page.
+   * The next_page_token of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 4;
    */
@@ -471,20 +471,20 @@ export declare type ListCallsOfMonthRequest = Message<"parley.llm.v1.ListCallsOf
 export declare const ListCallsOfMonthRequestSchema: GenMessage<ListCallsOfMonthRequest>;
 
 /**
- * ListCallsOfMonthResponse is a page of calls.
+ * ListCallsOfMonthResponse is a page of generations.
  *
  * @generated from message parley.llm.v1.ListCallsOfMonthResponse
  */
 export declare type ListCallsOfMonthResponse = Message<"parley.llm.v1.ListCallsOfMonthResponse"> & {
   /**
-   * The calls, the newest first.
+   * The generations, newest first.
    *
    * @generated from field: repeated parley.llm.v1.Call calls = 1;
    */
   calls: Call[];
 
   /**
-   * Asks for the next page; empty on the last.
+   * The page_token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -498,27 +498,27 @@ export declare type ListCallsOfMonthResponse = Message<"parley.llm.v1.ListCallsO
 export declare const ListCallsOfMonthResponseSchema: GenMessage<ListCallsOfMonthResponse>;
 
 /**
- * SumCallsRequest names a month.
+ * SumCallsRequest selects a month and workspaces.
  *
  * @generated from message parley.llm.v1.SumCallsRequest
  */
 export declare type SumCallsRequest = Message<"parley.llm.v1.SumCallsRequest"> & {
   /**
-   * The UTC month, "YYYY-MM"; empty for the current one.
+   * The UTC month, "YYYY-MM"; empty for the current month by the llm-proxy's clock.
    *
    * @generated from field: string month = 1;
    */
   month: string;
 
   /**
-   * The workspace; empty for each that made a call.
+   * The workspace; empty to use workspace_ids.
    *
    * @generated from field: string workspace_id = 2;
    */
   workspaceId: string;
 
   /**
-   * Several workspaces, at most 1,000, when workspace_id is empty.
+   * At most 1,000 workspaces, used if workspace_id is empty. If both are empty, all workspaces are summed.
    *
    * @generated from field: repeated string workspace_ids = 3;
    */
@@ -538,14 +538,14 @@ export declare const SumCallsRequestSchema: GenMessage<SumCallsRequest>;
  */
 export declare type SumCallsResponse = Message<"parley.llm.v1.SumCallsResponse"> & {
   /**
-   * The sums, by workspace.
+   * One sum per workspace with at least one generation, by workspace ID.
    *
    * @generated from field: repeated parley.llm.v1.CallSum sums = 1;
    */
   sums: CallSum[];
 
   /**
-   * The month they are of, "YYYY-MM".
+   * The UTC month, "YYYY-MM".
    *
    * @generated from field: string month = 2;
    */
@@ -559,7 +559,7 @@ export declare type SumCallsResponse = Message<"parley.llm.v1.SumCallsResponse">
 export declare const SumCallsResponseSchema: GenMessage<SumCallsResponse>;
 
 /**
- * CallSum is what one workspace's calls of a month add up to.
+ * CallSum is the sum of one workspace's generations.
  *
  * @generated from message parley.llm.v1.CallSum
  */
@@ -572,7 +572,7 @@ export declare type CallSum = Message<"parley.llm.v1.CallSum"> & {
   workspaceId: string;
 
   /**
-   * Calls.
+   * Number of generations.
    *
    * @generated from field: int64 calls = 2;
    */
@@ -586,28 +586,28 @@ export declare type CallSum = Message<"parley.llm.v1.CallSum"> & {
   tokensIn: bigint;
 
   /**
-   * Tokens of the replies.
+   * Tokens of the completions.
    *
    * @generated from field: int64 tokens_out = 4;
    */
   tokensOut: bigint;
 
   /**
-   * What the calls with a price cost, a decimal.
+   * The cost of the generations with a price, a decimal number in the currency of the price table.
    *
    * @generated from field: string cost = 5;
    */
   cost: string;
 
   /**
-   * Calls that used tokens and have no price.
+   * Generations that used tokens of a model without a price.
    *
    * @generated from field: int64 unpriced_calls = 6;
    */
   unpricedCalls: bigint;
 
   /**
-   * Calls whose tokens were counted here for want of the provider's own count.
+   * Generations whose tokens the llm-proxy counted itself, because the provider reported none.
    *
    * @generated from field: int64 estimated_calls = 7;
    */
@@ -621,13 +621,21 @@ export declare type CallSum = Message<"parley.llm.v1.CallSum"> & {
 export declare const CallSumSchema: GenMessage<CallSum>;
 
 /**
- * ProviderAdminService shows the configured providers and asks them. Served on the ops port only.
+ * ProviderAdminService lists and checks the configured providers.
+ *
+ * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>".
+ * The code in parentheses behind a status is sent in the "parley-code" header.
+ * Handled in services/llm-proxy/src/providers/providers.admin.ts.
+ *
+ * Errors of every call:
+ * - UNAUTHENTICATED: the admin token is missing or wrong.
+ * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
  * @generated from service parley.llm.v1.ProviderAdminService
  */
 export declare const ProviderAdminService: GenService<{
   /**
-   * ListProviders lists what is configured; never a key.
+   * ListProviders lists the configured providers without their API keys.
    *
    * @generated from rpc parley.llm.v1.ProviderAdminService.ListProviders
    */
@@ -637,7 +645,10 @@ export declare const ProviderAdminService: GenService<{
     output: typeof ListProvidersResponseSchema;
   },
   /**
-   * CheckProvider asks one provider a real question and times it.
+   * CheckProvider runs one short generation and measures it. It sends a real request to the provider, which may cost
+   * money, and adds no row to the call log. A provider's failure is the result, not an error of the call.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) when the model is missing.
    *
    * @generated from rpc parley.llm.v1.ProviderAdminService.CheckProvider
    */
@@ -649,13 +660,20 @@ export declare const ProviderAdminService: GenService<{
 }>;
 
 /**
- * CallLedgerAdminService reads the ledger of calls to providers. Served on the ops port only.
+ * CallLedgerAdminService reads the call log: table llm.calls, one row per generation. The service name predates that
+ * term.
+ *
+ * Served as ProviderAdminService is. Handled in services/llm-proxy/src/call-log/calls.admin.ts.
+ *
+ * Errors of every call: those of ProviderAdminService, and
+ * - INVALID_ARGUMENT (invalid_argument): a workspace ID is missing, or another field is malformed.
+ * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
  *
  * @generated from service parley.llm.v1.CallLedgerAdminService
  */
 export declare const CallLedgerAdminService: GenService<{
   /**
-   * ListCalls lists the calls made for one turn, in order.
+   * ListCalls lists the generations of one turn, oldest first.
    *
    * @generated from rpc parley.llm.v1.CallLedgerAdminService.ListCalls
    */
@@ -665,7 +683,7 @@ export declare const CallLedgerAdminService: GenService<{
     output: typeof ListCallsResponseSchema;
   },
   /**
-   * ListCallsOfMonth lists the calls of one workspace that began in a month, the newest first, a page at a time.
+   * ListCallsOfMonth lists a workspace's generations that began in a month, newest first, with keyset pagination.
    *
    * @generated from rpc parley.llm.v1.CallLedgerAdminService.ListCallsOfMonth
    */
@@ -675,8 +693,8 @@ export declare const CallLedgerAdminService: GenService<{
     output: typeof ListCallsOfMonthResponseSchema;
   },
   /**
-   * SumCalls adds up one month's calls, of one workspace, of several or of each. A call is of the month its turn
-   * was reserved in.
+   * SumCalls sums a month's generations by workspace. A generation belongs to the month in which its turn was reserved,
+   * or, without a reservation, to the month in which it began.
    *
    * @generated from rpc parley.llm.v1.CallLedgerAdminService.SumCalls
    */

@@ -109,7 +109,15 @@ export const CallSumSchema = /*@__PURE__*/
   messageDesc(file_parley_llm_v1_admin, 13);
 
 /**
- * ProviderAdminService shows the configured providers and asks them. Served on the ops port only.
+ * ProviderAdminService lists and checks the configured providers.
+ *
+ * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>".
+ * The code in parentheses behind a status is sent in the "parley-code" header.
+ * Handled in services/llm-proxy/src/providers/providers.admin.ts.
+ *
+ * Errors of every call:
+ * - UNAUTHENTICATED: the admin token is missing or wrong.
+ * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
  * @generated from service parley.llm.v1.ProviderAdminService
  */
@@ -117,7 +125,14 @@ export const ProviderAdminService = /*@__PURE__*/
   serviceDesc(file_parley_llm_v1_admin, 0);
 
 /**
- * CallLedgerAdminService reads the ledger of calls to providers. Served on the ops port only.
+ * CallLedgerAdminService reads the call log: table llm.calls, one row per generation. The service name predates that
+ * term.
+ *
+ * Served as ProviderAdminService is. Handled in services/llm-proxy/src/call-log/calls.admin.ts.
+ *
+ * Errors of every call: those of ProviderAdminService, and
+ * - INVALID_ARGUMENT (invalid_argument): a workspace ID is missing, or another field is malformed.
+ * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
  *
  * @generated from service parley.llm.v1.CallLedgerAdminService
  */

@@ -2,7 +2,7 @@
 // @generated from file parley/llm/v1/llm.proto (package parley.llm.v1, syntax proto3)
 /* eslint-disable */
 
-// The llm-proxy's data plane: one prompt in, one streamed reply out, from whichever provider the model names.
+// The llm-proxy's data plane: generations and embeddings from the configured model providers.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
@@ -13,41 +13,41 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_parley_llm_v1_llm: GenFile;
 
 /**
- * GenerateRequest asks for one reply.
+ * GenerateRequest is a prompt with its model and its turn.
  *
  * @generated from message parley.llm.v1.GenerateRequest
  */
 export declare type GenerateRequest = Message<"parley.llm.v1.GenerateRequest"> & {
   /**
-   * The workspace that pays, for the call ledger.
+   * The workspace whose quota is used. Recorded in the call log; also used to share provider capacity fairly.
    *
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
 
   /**
-   * The turn, a UUID, for the call ledger.
+   * The turn, a UUID. Recorded in the call log.
    *
    * @generated from field: string turn_id = 2;
    */
   turnId: string;
 
   /**
-   * The model as "<provider>:<model_name>"; empty for the default model.
+   * "<provider>:<model_name>" or "route:<name>"; empty for the installation's default.
    *
    * @generated from field: string model = 3;
    */
   model: string;
 
   /**
-   * A Prompt, encoded. The conversation service writes it, the llm-proxy reads it, and whoever carries it does not look inside.
+   * An encoded Prompt. The conversation service encodes it and the edge passes it on without decoding it.
    *
    * @generated from field: bytes prompt = 4;
    */
   prompt: Uint8Array;
 
   /**
-   * The UTC month the turn was reserved in, "YYYY-MM", for the call ledger; empty where nothing was reserved.
+   * The UTC month from Reserve, "YYYY-MM"; empty if nothing was reserved. Recorded in the call log.
    *
    * @generated from field: string month = 5;
    */
@@ -67,14 +67,14 @@ export declare const GenerateRequestSchema: GenMessage<GenerateRequest>;
  */
 export declare type EmbedRequest = Message<"parley.llm.v1.EmbedRequest"> & {
   /**
-   * The workspace they belong to; calls that wait are served workspace by workspace.
+   * The workspace of the texts; required if there are any. Calls that wait for the provider are served in turn by workspace.
    *
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
 
   /**
-   * At most 64 texts of 1 to 8,000 characters. Without any, only the model is told: an empty one where none is configured.
+   * At most 64 texts of 1 to 8,000 UTF-16 code units, not blank. Empty to read only the model.
    *
    * @generated from field: repeated string texts = 2;
    */
@@ -88,34 +88,35 @@ export declare type EmbedRequest = Message<"parley.llm.v1.EmbedRequest"> & {
 export declare const EmbedRequestSchema: GenMessage<EmbedRequest>;
 
 /**
- * EmbedResponse holds the vectors.
+ * EmbedResponse holds one vector per text.
  *
  * @generated from message parley.llm.v1.EmbedResponse
  */
 export declare type EmbedResponse = Message<"parley.llm.v1.EmbedResponse"> & {
   /**
-   * What made them: "<provider>:<model_name>", and "@<dimensions>" where a length was asked for. Only vectors of one and the same can be compared.
+   * "<provider>:<model_name>", followed by "@<dimensions>" if LLM_CONFIG sets a length; empty if no model is configured.
+   * Only vectors of the same model can be compared.
    *
    * @generated from field: string model = 1;
    */
   model: string;
 
   /**
-   * One a text, in their order.
+   * One vector per text, in the order of the texts.
    *
    * @generated from field: repeated parley.llm.v1.Embedding embeddings = 2;
    */
   embeddings: Embedding[];
 
   /**
-   * How many numbers each holds.
+   * The length of each vector.
    *
    * @generated from field: int32 dimensions = 3;
    */
   dimensions: number;
 
   /**
-   * Tokens the provider counted; 0 where it tells none.
+   * Tokens counted by the provider; 0 if it reports none.
    *
    * @generated from field: int32 tokens = 4;
    */
@@ -135,7 +136,7 @@ export declare const EmbedResponseSchema: GenMessage<EmbedResponse>;
  */
 export declare type Embedding = Message<"parley.llm.v1.Embedding"> & {
   /**
-   * Its numbers.
+   * The vector's components.
    *
    * @generated from field: repeated float values = 1;
    */
@@ -149,7 +150,7 @@ export declare type Embedding = Message<"parley.llm.v1.Embedding"> & {
 export declare const EmbeddingSchema: GenMessage<Embedding>;
 
 /**
- * Prompt is what the model is to answer.
+ * Prompt is the input of a generation.
  *
  * @generated from message parley.llm.v1.Prompt
  */
@@ -162,35 +163,35 @@ export declare type Prompt = Message<"parley.llm.v1.Prompt"> & {
   system: string;
 
   /**
-   * Passages of the bot's knowledge that bear on the message, best first.
+   * Passages that the knowledge search found for the message, best first.
    *
    * @generated from field: repeated parley.llm.v1.Passage passages = 2;
    */
   passages: Passage[];
 
   /**
-   * The conversation so far, oldest first, ending in the visitor's message.
+   * The session's earlier messages, oldest first, then the visitor's message.
    *
    * @generated from field: repeated parley.llm.v1.PromptMessage messages = 3;
    */
   messages: PromptMessage[];
 
   /**
-   * What the model may call while it answers.
+   * The bot's tools.
    *
    * @generated from field: repeated parley.llm.v1.Tool tools = 4;
    */
   tools: Tool[];
 
   /**
-   * What the reply must not say.
+   * Moderation patterns to apply to the completion.
    *
    * @generated from field: repeated parley.llm.v1.ReplyPattern reply_patterns = 5;
    */
   replyPatterns: ReplyPattern[];
 
   /**
-   * What the message asks about, word by word as the bot's knowledge spells it; empty when it has none. For models that match words.
+   * The words that the word search used; empty if the bot has no knowledge. The built-in model quotes passages by them.
    *
    * @generated from field: repeated parley.llm.v1.QueryTerm terms = 6;
    */
@@ -204,20 +205,20 @@ export declare type Prompt = Message<"parley.llm.v1.Prompt"> & {
 export declare const PromptSchema: GenMessage<Prompt>;
 
 /**
- * QueryTerm is a word of the visitor's message.
+ * QueryTerm is a search word from the visitor's message.
  *
  * @generated from message parley.llm.v1.QueryTerm
  */
 export declare type QueryTerm = Message<"parley.llm.v1.QueryTerm"> & {
   /**
-   * The word, its spelling corrected where the bot's knowledge has it otherwise.
+   * The word, with its spelling corrected to that of the bot's knowledge.
    *
    * @generated from field: string word = 1;
    */
   word: string;
 
   /**
-   * How telling it is: the fewer of the bot's chunks hold it, the more. Above 0.
+   * How much the word contributes, above 0. A word that occurs in fewer chunks weighs more.
    *
    * @generated from field: float weight = 2;
    */
@@ -231,27 +232,28 @@ export declare type QueryTerm = Message<"parley.llm.v1.QueryTerm"> & {
 export declare const QueryTermSchema: GenMessage<QueryTerm>;
 
 /**
- * Tool is something a model may call: one HTTP request, or all that an MCP server offers.
+ * Tool is an HTTP request or an MCP server that a model may call.
  *
  * @generated from message parley.llm.v1.Tool
  */
 export declare type Tool = Message<"parley.llm.v1.Tool"> & {
   /**
-   * The name the model calls it by; of an MCP server, what stands before the names of its tools.
+   * The tool's name for the model. For an MCP server, the prefix of its tools' names: "<name>__<tool>".
+   * 1 to 32 of A-Z a-z 0-9 _ -, beginning with a letter, without two underscores in a row.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * A secret that the operator declared in LLM_CONFIG, by its name; empty for none.
+   * The name of a secret in LLM_CONFIG's tool_secrets to authenticate with; empty for none.
    *
    * @generated from field: string secret = 2;
    */
   secret: string;
 
   /**
-   * What it is.
+   * The kind of tool; required.
    *
    * @generated from oneof parley.llm.v1.Tool.kind
    */
@@ -281,13 +283,13 @@ export declare type Tool = Message<"parley.llm.v1.Tool"> & {
 export declare const ToolSchema: GenMessage<Tool>;
 
 /**
- * HttpTool is an HTTP request that a model fills in.
+ * HttpTool is an HTTP request with arguments from the model.
  *
  * @generated from message parley.llm.v1.HttpTool
  */
 export declare type HttpTool = Message<"parley.llm.v1.HttpTool"> & {
   /**
-   * What it does and when to call it, for the model.
+   * What the tool does and when to call it, for the model. 1 to 2,000 characters.
    *
    * @generated from field: string description = 1;
    */
@@ -301,15 +303,15 @@ export declare type HttpTool = Message<"parley.llm.v1.HttpTool"> & {
   method: string;
 
   /**
-   * The URL; {name} in its path or query stands for an argument. The other arguments go into the query of a GET or DELETE, else
-   * into the body, a JSON object.
+   * The URL, at most 2,000 characters. {name} in its path or query is replaced by that argument. Other arguments are
+   * sent in the query of a GET or DELETE, otherwise in the body as a JSON object.
    *
    * @generated from field: string url = 3;
    */
   url: string;
 
   /**
-   * The JSON Schema of its arguments, an object's.
+   * The JSON Schema of the arguments, with "type": "object" and at most 16,384 characters.
    *
    * @generated from field: string parameters = 4;
    */
@@ -323,20 +325,20 @@ export declare type HttpTool = Message<"parley.llm.v1.HttpTool"> & {
 export declare const HttpToolSchema: GenMessage<HttpTool>;
 
 /**
- * McpServer is a server of the Model Context Protocol over streamable HTTP.
+ * McpServer is a Model Context Protocol server with the streamable HTTP transport.
  *
  * @generated from message parley.llm.v1.McpServer
  */
 export declare type McpServer = Message<"parley.llm.v1.McpServer"> & {
   /**
-   * Its endpoint.
+   * The server's endpoint.
    *
    * @generated from field: string url = 1;
    */
   url: string;
 
   /**
-   * The tools of it that may be called, by its own names; empty for all.
+   * The server's own names of the tools that the model may call, at most 64; empty for all tools.
    *
    * @generated from field: repeated string only = 2;
    */
@@ -350,20 +352,20 @@ export declare type McpServer = Message<"parley.llm.v1.McpServer"> & {
 export declare const McpServerSchema: GenMessage<McpServer>;
 
 /**
- * ReplyPattern is a moderation pattern for replies.
+ * ReplyPattern is a moderation pattern for completions.
  *
  * @generated from message parley.llm.v1.ReplyPattern
  */
 export declare type ReplyPattern = Message<"parley.llm.v1.ReplyPattern"> & {
   /**
-   * An RE2 expression whose matches have an end; case is ignored.
+   * An RE2 expression whose matches have an upper bound of length. Matching ignores case.
    *
    * @generated from field: string pattern = 1;
    */
   pattern: string;
 
   /**
-   * The verdict when it matches.
+   * The verdict when the pattern matches.
    *
    * @generated from field: parley.llm.v1.ReplyBlocked verdict = 2;
    */
@@ -377,20 +379,20 @@ export declare type ReplyPattern = Message<"parley.llm.v1.ReplyPattern"> & {
 export declare const ReplyPatternSchema: GenMessage<ReplyPattern>;
 
 /**
- * ReplyBlocked is the verdict on a reply in which a pattern matches.
+ * ReplyBlocked is the verdict of a moderation pattern that matched a completion.
  *
  * @generated from message parley.llm.v1.ReplyBlocked
  */
 export declare type ReplyBlocked = Message<"parley.llm.v1.ReplyBlocked"> & {
   /**
-   * Why, e.g. blocked_pattern.
+   * The pattern's reason, such as blocked_pattern.
    *
    * @generated from field: string reason = 1;
    */
   reason: string;
 
   /**
-   * What to show the visitor instead of the reply.
+   * The text to show to the visitor instead of the reply.
    *
    * @generated from field: string fallback = 2;
    */
@@ -404,34 +406,34 @@ export declare type ReplyBlocked = Message<"parley.llm.v1.ReplyBlocked"> & {
 export declare const ReplyBlockedSchema: GenMessage<ReplyBlocked>;
 
 /**
- * Passage is a piece of a bot's knowledge.
+ * Passage is a chunk of a bot's knowledge that a search found.
  *
  * @generated from message parley.llm.v1.Passage
  */
 export declare type Passage = Message<"parley.llm.v1.Passage"> & {
   /**
-   * The chunk's id, as rag_chunks_used names it.
+   * The chunk's ID, as in the transcript's rag_chunks_used.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * The name of the source it was taken from.
+   * The name of the knowledge source.
    *
    * @generated from field: string source = 2;
    */
   source: string;
 
   /**
-   * The headings above it, outermost first, joined by " > "; may be empty.
+   * The headings above the chunk, outermost first, joined by " > "; may be empty.
    *
    * @generated from field: string heading = 3;
    */
   heading: string;
 
   /**
-   * Its text.
+   * The chunk's text.
    *
    * @generated from field: string text = 4;
    */
@@ -445,20 +447,20 @@ export declare type Passage = Message<"parley.llm.v1.Passage"> & {
 export declare const PassageSchema: GenMessage<Passage>;
 
 /**
- * PromptMessage is one message of the conversation.
+ * PromptMessage is one message of the session.
  *
  * @generated from message parley.llm.v1.PromptMessage
  */
 export declare type PromptMessage = Message<"parley.llm.v1.PromptMessage"> & {
   /**
-   * Who wrote it.
+   * The author.
    *
    * @generated from field: parley.llm.v1.Role role = 1;
    */
   role: Role;
 
   /**
-   * What was written.
+   * The text.
    *
    * @generated from field: string content = 2;
    */
@@ -472,13 +474,13 @@ export declare type PromptMessage = Message<"parley.llm.v1.PromptMessage"> & {
 export declare const PromptMessageSchema: GenMessage<PromptMessage>;
 
 /**
- * GenerateResponse is one event of a reply.
+ * GenerateResponse is one event of a generation.
  *
  * @generated from message parley.llm.v1.GenerateResponse
  */
 export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse"> & {
   /**
-   * What happened.
+   * The event.
    *
    * @generated from oneof parley.llm.v1.GenerateResponse.event
    */
@@ -492,7 +494,7 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
     case: "delta";
   } | {
     /**
-     * The end; nothing follows it.
+     * The end. Nothing follows it.
      *
      * @generated from field: parley.llm.v1.GenerateEnd end = 2;
      */
@@ -500,7 +502,7 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
     case: "end";
   } | {
     /**
-     * A tool was called and has answered, or failed to.
+     * A tool call with its result.
      *
      * @generated from field: parley.llm.v1.ToolCall tool_call = 3;
      */
@@ -509,7 +511,7 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
   } | { case: undefined; value?: undefined };
 
   /**
-   * Where the time until now went; set with the first text, or with the end when none came.
+   * Where the time until this event went. Set on the first event of the stream only.
    *
    * @generated from field: parley.llm.v1.Waits waits = 9;
    */
@@ -523,20 +525,20 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
 export declare const GenerateResponseSchema: GenMessage<GenerateResponse>;
 
 /**
- * Waits is how long a reply was kept waiting before its first text, by whom; the wait for tools is not in it.
+ * Waits is how long the caller waited for the first event, counted from the first attempt.
  *
  * @generated from message parley.llm.v1.Waits
  */
 export declare type Waits = Message<"parley.llm.v1.Waits"> & {
   /**
-   * For a place at a provider, in microseconds.
+   * Microseconds in the queues for provider capacity.
    *
    * @generated from field: int64 queue_microseconds = 1;
    */
   queueMicroseconds: bigint;
 
   /**
-   * For providers: from each request to its first text or its failure, and the pauses before asking again; in microseconds.
+   * The rest of the wait in microseconds: provider requests and pauses before retries.
    *
    * @generated from field: int64 provider_microseconds = 2;
    */
@@ -550,13 +552,13 @@ export declare type Waits = Message<"parley.llm.v1.Waits"> & {
 export declare const WaitsSchema: GenMessage<Waits>;
 
 /**
- * GenerateDelta is more text of the reply.
+ * GenerateDelta is more text of the completion.
  *
  * @generated from message parley.llm.v1.GenerateDelta
  */
 export declare type GenerateDelta = Message<"parley.llm.v1.GenerateDelta"> & {
   /**
-   * Well-formed text, to be appended to what came before.
+   * Well-formed Unicode text to append.
    *
    * @generated from field: string text = 1;
    */
@@ -570,20 +572,20 @@ export declare type GenerateDelta = Message<"parley.llm.v1.GenerateDelta"> & {
 export declare const GenerateDeltaSchema: GenMessage<GenerateDelta>;
 
 /**
- * ToolCall is a call of a tool, as the transcript shows it.
+ * ToolCall is one tool call as the transcript shows it.
  *
  * @generated from message parley.llm.v1.ToolCall
  */
 export declare type ToolCall = Message<"parley.llm.v1.ToolCall"> & {
   /**
-   * The name the model called.
+   * The name that the model called.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * The arguments it gave, a JSON object; {} when they were none.
+   * The model's arguments, a JSON object; {} if it gave none.
    *
    * @generated from field: string arguments = 2;
    */
@@ -597,7 +599,7 @@ export declare type ToolCall = Message<"parley.llm.v1.ToolCall"> & {
   status: string;
 
   /**
-   * Milliseconds until it had answered.
+   * Milliseconds from the call to its result.
    *
    * @generated from field: int32 latency_ms = 4;
    */
@@ -611,55 +613,55 @@ export declare type ToolCall = Message<"parley.llm.v1.ToolCall"> & {
 export declare const ToolCallSchema: GenMessage<ToolCall>;
 
 /**
- * GenerateEnd closes a reply and carries its metering, whatever its status.
+ * GenerateEnd is the result of a generation with its metering, for every status.
  *
  * @generated from message parley.llm.v1.GenerateEnd
  */
 export declare type GenerateEnd = Message<"parley.llm.v1.GenerateEnd"> & {
   /**
-   * How it ended.
+   * How the generation ended.
    *
    * @generated from field: parley.llm.v1.GenerateStatus status = 1;
    */
   status: GenerateStatus;
 
   /**
-   * The model that answered, "<provider>:<model_name>"; empty when none was asked.
+   * The model of the last attempt, "<provider>:<model_name>"; empty if no request was sent.
    *
    * @generated from field: string model = 2;
    */
   model: string;
 
   /**
-   * Tokens of the prompt.
+   * Tokens of the prompts, summed over all tool rounds.
    *
    * @generated from field: int32 tokens_in = 3;
    */
   tokensIn: number;
 
   /**
-   * Tokens of the reply.
+   * Tokens of the completions, summed over all tool rounds.
    *
    * @generated from field: int32 tokens_out = 4;
    */
   tokensOut: number;
 
   /**
-   * Whether the tokens were counted here for want of the provider's own count.
+   * Whether the llm-proxy counted tokens itself, because the provider reported none.
    *
    * @generated from field: bool tokens_estimated = 5;
    */
   tokensEstimated: boolean;
 
   /**
-   * Calls made to providers, retries included.
+   * Requests sent to providers, including retries.
    *
    * @generated from field: int32 attempts = 6;
    */
   attempts: number;
 
   /**
-   * Set when the reply was blocked.
+   * Set if the status is BLOCKED.
    *
    * @generated from field: parley.llm.v1.ReplyBlocked blocked = 7;
    */
@@ -673,13 +675,13 @@ export declare type GenerateEnd = Message<"parley.llm.v1.GenerateEnd"> & {
 export declare const GenerateEndSchema: GenMessage<GenerateEnd>;
 
 /**
- * Role says who wrote a message.
+ * Role is the author of a message.
  *
  * @generated from enum parley.llm.v1.Role
  */
 export enum Role {
   /**
-   * Never sent.
+   * Not valid; never sent.
    *
    * @generated from enum value: ROLE_UNSPECIFIED = 0;
    */
@@ -706,62 +708,62 @@ export enum Role {
 export declare const RoleSchema: GenEnum<Role>;
 
 /**
- * GenerateStatus says how a reply ended.
+ * GenerateStatus is how a generation ended.
  *
  * @generated from enum parley.llm.v1.GenerateStatus
  */
 export enum GenerateStatus {
   /**
-   * Never sent.
+   * Not valid; never sent.
    *
    * @generated from enum value: GENERATE_STATUS_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * The model finished: a finish reason was received.
+   * The provider sent a finish reason: the completion is complete.
    *
    * @generated from enum value: GENERATE_STATUS_COMPLETE = 1;
    */
   COMPLETE = 1,
 
   /**
-   * The provider refused our credentials.
+   * The provider rejected the configured credentials.
    *
    * @generated from enum value: GENERATE_STATUS_PROVIDER_AUTH = 2;
    */
   PROVIDER_AUTH = 2,
 
   /**
-   * The provider refused for rate, and went on refusing.
+   * The provider's rate limit or the llm-proxy's queue for the provider rejected the last attempt.
    *
    * @generated from enum value: GENERATE_STATUS_PROVIDER_RATE_LIMITED = 3;
    */
   PROVIDER_RATE_LIMITED = 3,
 
   /**
-   * The provider did not connect, start or go on in time.
+   * A timeout passed: for the connection, the first token, silence between tokens, or the whole generation.
    *
    * @generated from enum value: GENERATE_STATUS_PROVIDER_TIMEOUT = 4;
    */
   PROVIDER_TIMEOUT = 4,
 
   /**
-   * Any other failure of the provider.
+   * Any other failure of the provider, including a truncated stream.
    *
    * @generated from enum value: GENERATE_STATUS_PROVIDER_ERROR = 5;
    */
   PROVIDER_ERROR = 5,
 
   /**
-   * The model's name is not one this installation can call.
+   * The requested model has no configured provider or route.
    *
    * @generated from enum value: GENERATE_STATUS_MODEL_UNKNOWN = 6;
    */
   MODEL_UNKNOWN = 6,
 
   /**
-   * A pattern matched what the model said; no character of the match was sent.
+   * A moderation pattern matched the completion. No character of the match was sent.
    *
    * @generated from enum value: GENERATE_STATUS_BLOCKED = 7;
    */
@@ -774,15 +776,31 @@ export enum GenerateStatus {
 export declare const GenerateStatusSchema: GenEnum<GenerateStatus>;
 
 /**
- * LlmService calls language models.
+ * LlmService calls language models. The edge calls Generate; the conversation service calls Embed.
+ *
+ * Every call needs the internal token in its "authorization" metadata. The code in parentheses behind a status is sent
+ * in the "parley-code" trailer.
+ *
+ * Errors of every call:
+ * - UNAUTHENTICATED (unauthenticated): the internal token is missing or wrong.
+ * - INVALID_ARGUMENT (invalid_argument): a field is malformed.
+ * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
  * @generated from service parley.llm.v1.LlmService
  */
 export declare const LlmService: GenService<{
   /**
-   * Embed turns texts into vectors whose nearness is that of the texts' meanings. FAILED_PRECONDITION (embeddings_not_configured) where no
-   * model for it is configured, ABORTED (provider_auth, provider_rate_limited, provider_timeout, provider_error) where it failed. Cancelling the call aborts
-   * the provider's.
+   * Embed converts texts to vectors for semantic search. Without texts it only returns the configured model.
+   * Failed provider requests are retried. Cancelling the call cancels the provider request.
+   *
+   * Errors:
+   * - FAILED_PRECONDITION (embeddings_not_configured): LLM_CONFIG names no embeddings model.
+   * - ABORTED (provider_auth, provider_rate_limited, provider_timeout, provider_error or model_unknown): the provider
+   *   failed. Not UNAVAILABLE, because a client would then repeat the retries that have already failed.
+   *
+   * Idempotent, but a repeated call costs a provider request.
+   * Deadline: 300 ms for a search, 60 s for indexing.
+   * Handled in services/llm-proxy/src/embedding/embed.rpc.ts.
    *
    * @generated from rpc parley.llm.v1.LlmService.Embed
    */
@@ -792,8 +810,17 @@ export declare const LlmService: GenService<{
     output: typeof EmbedResponseSchema;
   },
   /**
-   * Generate streams one reply: deltas in order, then exactly one end. A stream that closes without an end has failed.
-   * Cancelling the call aborts the provider's.
+   * Generate streams one completion: text deltas and tool calls in order, then exactly one end. A stream without an end
+   * has failed. A provider's failure is not a gRPC error: it is the status of the end.
+   *
+   * An attempt that fails before its first text is retried, then the next model of the route is tried. The model may
+   * call tools in several rounds. Every call adds one row to the call log. Cancelling the call cancels the provider
+   * request.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_prompt) when the prompt cannot be decoded or does not end in a user message.
+   * Not idempotent: a repeated call runs the generation again.
+   * Deadline: 310 s.
+   * Handled in services/llm-proxy/src/generation/generate.rpc.ts.
    *
    * @generated from rpc parley.llm.v1.LlmService.Generate
    */

@@ -2,7 +2,7 @@
 // @generated from file parley/llm/v1/llm.proto (package parley.llm.v1, syntax proto3)
 /* eslint-disable */
 
-// The llm-proxy's data plane: one prompt in, one streamed reply out, from whichever provider the model names.
+// The llm-proxy's data plane: generations and embeddings from the configured model providers.
 
 import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 
@@ -145,7 +145,7 @@ export const RoleSchema = /*@__PURE__*/
   enumDesc(file_parley_llm_v1_llm, 0);
 
 /**
- * Role says who wrote a message.
+ * Role is the author of a message.
  *
  * @generated from enum parley.llm.v1.Role
  */
@@ -159,7 +159,7 @@ export const GenerateStatusSchema = /*@__PURE__*/
   enumDesc(file_parley_llm_v1_llm, 1);
 
 /**
- * GenerateStatus says how a reply ended.
+ * GenerateStatus is how a generation ended.
  *
  * @generated from enum parley.llm.v1.GenerateStatus
  */
@@ -167,7 +167,15 @@ export const GenerateStatus = /*@__PURE__*/
   tsEnum(GenerateStatusSchema);
 
 /**
- * LlmService calls language models.
+ * LlmService calls language models. The edge calls Generate; the conversation service calls Embed.
+ *
+ * Every call needs the internal token in its "authorization" metadata. The code in parentheses behind a status is sent
+ * in the "parley-code" trailer.
+ *
+ * Errors of every call:
+ * - UNAUTHENTICATED (unauthenticated): the internal token is missing or wrong.
+ * - INVALID_ARGUMENT (invalid_argument): a field is malformed.
+ * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
  * @generated from service parley.llm.v1.LlmService
  */

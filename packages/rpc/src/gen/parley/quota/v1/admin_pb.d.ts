@@ -18,21 +18,22 @@ export declare const file_parley_quota_v1_admin: GenFile;
  */
 export declare type CreateWorkspaceRequest = Message<"parley.quota.v1.CreateWorkspaceRequest"> & {
   /**
-   * Display name, 1 to 200 characters.
+   * The display name, 1 to 200 characters.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Plan: free, pro or scale.
+   * The plan: free, pro or scale.
    *
    * @generated from field: string plan = 2;
    */
   plan: string;
 
   /**
-   * Id to use, where the single sign-on already has one; 1 to 64 of A-Z a-z 0-9 . _ -; empty to have one made.
+   * The ID, 1 to 64 of A-Z a-z 0-9 . _ -. Set it if the single sign-on service already has an ID for the workspace;
+   * leave it empty to generate one.
    *
    * @generated from field: string id = 3;
    */
@@ -66,7 +67,7 @@ export declare type CreateWorkspaceResponse = Message<"parley.quota.v1.CreateWor
 export declare const CreateWorkspaceResponseSchema: GenMessage<CreateWorkspaceResponse>;
 
 /**
- * ListWorkspacesRequest asks for every workspace.
+ * ListWorkspacesRequest is empty.
  *
  * @generated from message parley.quota.v1.ListWorkspacesRequest
  */
@@ -86,7 +87,7 @@ export declare const ListWorkspacesRequestSchema: GenMessage<ListWorkspacesReque
  */
 export declare type ListWorkspacesResponse = Message<"parley.quota.v1.ListWorkspacesResponse"> & {
   /**
-   * Every workspace, oldest first.
+   * All workspaces, oldest first.
    *
    * @generated from field: repeated parley.quota.v1.Workspace workspaces = 1;
    */
@@ -100,7 +101,7 @@ export declare type ListWorkspacesResponse = Message<"parley.quota.v1.ListWorksp
 export declare const ListWorkspacesResponseSchema: GenMessage<ListWorkspacesResponse>;
 
 /**
- * SetPlanRequest changes a plan.
+ * SetPlanRequest names a workspace and its new plan.
  *
  * @generated from message parley.quota.v1.SetPlanRequest
  */
@@ -133,7 +134,7 @@ export declare const SetPlanRequestSchema: GenMessage<SetPlanRequest>;
  */
 export declare type SetPlanResponse = Message<"parley.quota.v1.SetPlanResponse"> & {
   /**
-   * The workspace as it is now.
+   * The workspace after the change.
    *
    * @generated from field: parley.quota.v1.Workspace workspace = 1;
    */
@@ -147,7 +148,7 @@ export declare type SetPlanResponse = Message<"parley.quota.v1.SetPlanResponse">
 export declare const SetPlanResponseSchema: GenMessage<SetPlanResponse>;
 
 /**
- * SetRetentionRequest changes how long conversations are kept.
+ * SetRetentionRequest names a workspace and its new retention.
  *
  * @generated from message parley.quota.v1.SetRetentionRequest
  */
@@ -160,7 +161,7 @@ export declare type SetRetentionRequest = Message<"parley.quota.v1.SetRetentionR
   workspaceId: string;
 
   /**
-   * Days after its last message that a conversation is kept, 1 to 3,650; 0 keeps it for ever.
+   * Days after its last message at which a session is erased, 1 to 3,650; 0 for never.
    *
    * @generated from field: int32 retention_days = 2;
    */
@@ -180,7 +181,7 @@ export declare const SetRetentionRequestSchema: GenMessage<SetRetentionRequest>;
  */
 export declare type SetRetentionResponse = Message<"parley.quota.v1.SetRetentionResponse"> & {
   /**
-   * The workspace as it is now.
+   * The workspace after the change.
    *
    * @generated from field: parley.quota.v1.Workspace workspace = 1;
    */
@@ -207,7 +208,7 @@ export declare type ShowUsageRequest = Message<"parley.quota.v1.ShowUsageRequest
   workspaceId: string;
 
   /**
-   * The UTC month, "YYYY-MM"; empty for the current one.
+   * The UTC month, "YYYY-MM"; empty for the current month by the database's clock.
    *
    * @generated from field: string month = 2;
    */
@@ -241,7 +242,7 @@ export declare type ShowUsageResponse = Message<"parley.quota.v1.ShowUsageRespon
 export declare const ShowUsageResponseSchema: GenMessage<ShowUsageResponse>;
 
 /**
- * WorkspaceUsage is one workspace and what it used of a month.
+ * WorkspaceUsage is a workspace with its usage of one month.
  *
  * @generated from message parley.quota.v1.WorkspaceUsage
  */
@@ -254,35 +255,35 @@ export declare type WorkspaceUsage = Message<"parley.quota.v1.WorkspaceUsage"> &
   workspaceId: string;
 
   /**
-   * Its display name.
+   * The display name.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Its plan, as it is now.
+   * The current plan: free, pro or scale.
    *
    * @generated from field: string plan = 3;
    */
   plan: string;
 
   /**
-   * The plan's messages a month.
+   * The plan's messages per month.
    *
    * @generated from field: int32 cap = 4;
    */
   cap: number;
 
   /**
-   * Messages counted.
+   * Messages counted in the month.
    *
    * @generated from field: int32 used = 5;
    */
   used: number;
 
   /**
-   * Messages held by turns that are still open.
+   * Messages held by turns that are not yet settled.
    *
    * @generated from field: int32 held = 6;
    */
@@ -296,27 +297,27 @@ export declare type WorkspaceUsage = Message<"parley.quota.v1.WorkspaceUsage"> &
 export declare const WorkspaceUsageSchema: GenMessage<WorkspaceUsage>;
 
 /**
- * ListUsageRequest names a month and a page.
+ * ListUsageRequest selects a month and a page.
  *
  * @generated from message parley.quota.v1.ListUsageRequest
  */
 export declare type ListUsageRequest = Message<"parley.quota.v1.ListUsageRequest"> & {
   /**
-   * The UTC month, "YYYY-MM"; empty for the current one by the database's clock.
+   * The UTC month, "YYYY-MM"; empty for the current month by the database's clock.
    *
    * @generated from field: string month = 1;
    */
   month: string;
 
   /**
-   * Workspaces on a page, at most 1,000; 500 when it is 0.
+   * Workspaces per page, at most 1,000; 0 for 500.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before; empty for the first page.
+   * The next_page_token of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -336,7 +337,7 @@ export declare const ListUsageRequestSchema: GenMessage<ListUsageRequest>;
  */
 export declare type ListUsageResponse = Message<"parley.quota.v1.ListUsageResponse"> & {
   /**
-   * The workspaces, by id; those that used nothing among them.
+   * The workspaces by ID, including those without usage.
    *
    * @generated from field: repeated parley.quota.v1.WorkspaceUsage workspaces = 1;
    */
@@ -350,7 +351,7 @@ export declare type ListUsageResponse = Message<"parley.quota.v1.ListUsageRespon
   month: string;
 
   /**
-   * Asks for the next page; empty on the last.
+   * The page_token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 3;
    */
@@ -364,13 +365,13 @@ export declare type ListUsageResponse = Message<"parley.quota.v1.ListUsageRespon
 export declare const ListUsageResponseSchema: GenMessage<ListUsageResponse>;
 
 /**
- * ListNearestCapRequest says how many.
+ * ListNearestCapRequest limits the list.
  *
  * @generated from message parley.quota.v1.ListNearestCapRequest
  */
 export declare type ListNearestCapRequest = Message<"parley.quota.v1.ListNearestCapRequest"> & {
   /**
-   * Workspaces, at most 100; 10 when it is 0.
+   * Workspaces to return, at most 100; 0 for 10.
    *
    * @generated from field: int32 limit = 1;
    */
@@ -390,7 +391,7 @@ export declare const ListNearestCapRequestSchema: GenMessage<ListNearestCapReque
  */
 export declare type ListNearestCapResponse = Message<"parley.quota.v1.ListNearestCapResponse"> & {
   /**
-   * Of those that used or hold anything this month; one whose cap is 0 is not listed.
+   * The workspaces, largest share first. Workspaces with no usage this month or a cap of 0 are left out.
    *
    * @generated from field: repeated parley.quota.v1.WorkspaceUsage workspaces = 1;
    */
@@ -410,7 +411,7 @@ export declare const ListNearestCapResponseSchema: GenMessage<ListNearestCapResp
  */
 export declare type GetTurnEntryRequest = Message<"parley.quota.v1.GetTurnEntryRequest"> & {
   /**
-   * The workspace.
+   * The turn's workspace.
    *
    * @generated from field: string workspace_id = 1;
    */
@@ -431,7 +432,7 @@ export declare type GetTurnEntryRequest = Message<"parley.quota.v1.GetTurnEntryR
 export declare const GetTurnEntryRequestSchema: GenMessage<GetTurnEntryRequest>;
 
 /**
- * GetTurnEntryResponse holds what the books say of the turn.
+ * GetTurnEntryResponse holds the turn's entry.
  *
  * @generated from message parley.quota.v1.GetTurnEntryResponse
  */
@@ -451,41 +452,41 @@ export declare type GetTurnEntryResponse = Message<"parley.quota.v1.GetTurnEntry
 export declare const GetTurnEntryResponseSchema: GenMessage<GetTurnEntryResponse>;
 
 /**
- * TurnEntry is the hold of a turn and its line in the usage ledger. All times are the database's, RFC 3339 in UTC.
+ * TurnEntry is a turn's hold with its line in the usage ledger. Times are by the database's clock, RFC 3339 in UTC.
  *
  * @generated from message parley.quota.v1.TurnEntry
  */
 export declare type TurnEntry = Message<"parley.quota.v1.TurnEntry"> & {
   /**
-   * held, done or void; empty when the books know nothing of the turn.
+   * held, done or void; empty if the turn is unknown.
    *
    * @generated from field: string state = 1;
    */
   state: string;
 
   /**
-   * The UTC month it belongs to, "YYYY-MM".
+   * The UTC month that the turn belongs to, "YYYY-MM".
    *
    * @generated from field: string month = 2;
    */
   month: string;
 
   /**
-   * When it took its message of the month; empty when it never held one.
+   * When Reserve took the hold; empty if the turn was settled without one.
    *
    * @generated from field: string held_at = 3;
    */
   heldAt: string;
 
   /**
-   * When its outcome was booked; empty while it is held, or when it was booked by a version that did not note it.
+   * When Settle stored the outcome; empty while the turn is held, or if the settling version did not record the time.
    *
    * @generated from field: string settled_at = 4;
    */
   settledAt: string;
 
   /**
-   * When it was written into the usage ledger; empty unless it counts.
+   * When the turn was written to the usage ledger; empty unless the turn counts.
    *
    * @generated from field: string counted_at = 5;
    */
@@ -499,13 +500,30 @@ export declare type TurnEntry = Message<"parley.quota.v1.TurnEntry"> & {
 export declare const TurnEntrySchema: GenMessage<TurnEntry>;
 
 /**
- * WorkspaceAdminService manages workspaces, their plans and what they used. Served on the ops port only.
+ * WorkspaceAdminService manages workspaces, their plans and their usage.
+ *
+ * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>".
+ * The code in parentheses behind a status is sent in the "parley-code" header.
+ * Handled in services/quota/src/workspaces/workspaces.admin.ts; ListUsage and ListNearestCap in
+ * services/quota/src/usage/usage.admin.ts.
+ *
+ * Errors of every call:
+ * - UNAUTHENTICATED: the admin token is missing or wrong.
+ * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
+ * - INVALID_ARGUMENT (invalid_argument): a turn ID is not a UUID or a month is not "YYYY-MM".
+ * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
  * @generated from service parley.quota.v1.WorkspaceAdminService
  */
 export declare const WorkspaceAdminService: GenService<{
   /**
-   * CreateWorkspace makes a workspace. ALREADY_EXISTS when the given id is taken, INVALID_ARGUMENT for an unknown plan.
+   * CreateWorkspace creates a workspace.
+   *
+   * Errors:
+   * - ALREADY_EXISTS (workspace_exists): the requested ID is taken.
+   * - INVALID_ARGUMENT (invalid_argument): the name, plan or ID is invalid.
+   *
+   * Idempotent only with an id: a repeated call fails with workspace_exists.
    *
    * @generated from rpc parley.quota.v1.WorkspaceAdminService.CreateWorkspace
    */
@@ -515,7 +533,7 @@ export declare const WorkspaceAdminService: GenService<{
     output: typeof CreateWorkspaceResponseSchema;
   },
   /**
-   * ListWorkspaces lists every workspace by creation.
+   * ListWorkspaces lists all workspaces, oldest first.
    *
    * @generated from rpc parley.quota.v1.WorkspaceAdminService.ListWorkspaces
    */
@@ -525,7 +543,9 @@ export declare const WorkspaceAdminService: GenService<{
     output: typeof ListWorkspacesResponseSchema;
   },
   /**
-   * SetPlan changes a workspace's plan; its new cap holds from the next reservation on.
+   * SetPlan changes a workspace's plan. The new cap applies from the next Reserve. Idempotent.
+   *
+   * Errors: NOT_FOUND (workspace_not_found); INVALID_ARGUMENT (invalid_argument) for an unknown plan.
    *
    * @generated from rpc parley.quota.v1.WorkspaceAdminService.SetPlan
    */
@@ -535,7 +555,9 @@ export declare const WorkspaceAdminService: GenService<{
     output: typeof SetPlanResponseSchema;
   },
   /**
-   * SetRetention changes how long a workspace keeps its conversations. NOT_FOUND (workspace_not_found), INVALID_ARGUMENT.
+   * SetRetention changes how long a workspace keeps its sessions. Idempotent.
+   *
+   * Errors: NOT_FOUND (workspace_not_found); INVALID_ARGUMENT (invalid_argument) for days out of range.
    *
    * @generated from rpc parley.quota.v1.WorkspaceAdminService.SetRetention
    */
@@ -545,7 +567,9 @@ export declare const WorkspaceAdminService: GenService<{
     output: typeof SetRetentionResponseSchema;
   },
   /**
-   * ShowUsage reads one workspace's usage of one month.
+   * ShowUsage reads a workspace's usage of one month.
+   *
+   * Errors: NOT_FOUND (workspace_not_found).
    *
    * @generated from rpc parley.quota.v1.WorkspaceAdminService.ShowUsage
    */
@@ -555,7 +579,9 @@ export declare const WorkspaceAdminService: GenService<{
     output: typeof ShowUsageResponseSchema;
   },
   /**
-   * ListUsage lists every workspace with its usage of one month, by id, a page at a time.
+   * ListUsage lists all workspaces with their usage of one month, by ID, with keyset pagination.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid page_size or page_token.
    *
    * @generated from rpc parley.quota.v1.WorkspaceAdminService.ListUsage
    */
@@ -565,7 +591,9 @@ export declare const WorkspaceAdminService: GenService<{
     output: typeof ListUsageResponseSchema;
   },
   /**
-   * ListNearestCap lists the workspaces that have used the largest shares of their caps this month, the largest first.
+   * ListNearestCap lists the workspaces that used or hold the largest share of their cap this month, largest first.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid limit.
    *
    * @generated from rpc parley.quota.v1.WorkspaceAdminService.ListNearestCap
    */
@@ -577,13 +605,16 @@ export declare const WorkspaceAdminService: GenService<{
 }>;
 
 /**
- * BooksAdminService shows single entries of the books. Served on the ops port only.
+ * BooksAdminService reads single entries of the usage accounting; the service name predates that term.
+ *
+ * Served as WorkspaceAdminService is, with the same common errors.
+ * Handled in services/quota/src/audit/books.admin.ts.
  *
  * @generated from service parley.quota.v1.BooksAdminService
  */
 export declare const BooksAdminService: GenService<{
   /**
-   * GetTurnEntry reads what the books say of one turn; a turn they know nothing of has an empty entry.
+   * GetTurnEntry reads the hold and the usage ledger entry of one turn. The entry of an unknown turn is empty.
    *
    * @generated from rpc parley.quota.v1.BooksAdminService.GetTurnEntry
    */

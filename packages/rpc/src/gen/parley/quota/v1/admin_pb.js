@@ -138,7 +138,18 @@ export const TurnEntrySchema = /*@__PURE__*/
   messageDesc(file_parley_quota_v1_admin, 17);
 
 /**
- * WorkspaceAdminService manages workspaces, their plans and what they used. Served on the ops port only.
+ * WorkspaceAdminService manages workspaces, their plans and their usage.
+ *
+ * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>".
+ * The code in parentheses behind a status is sent in the "parley-code" header.
+ * Handled in services/quota/src/workspaces/workspaces.admin.ts; ListUsage and ListNearestCap in
+ * services/quota/src/usage/usage.admin.ts.
+ *
+ * Errors of every call:
+ * - UNAUTHENTICATED: the admin token is missing or wrong.
+ * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
+ * - INVALID_ARGUMENT (invalid_argument): a turn ID is not a UUID or a month is not "YYYY-MM".
+ * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
  * @generated from service parley.quota.v1.WorkspaceAdminService
  */
@@ -146,7 +157,10 @@ export const WorkspaceAdminService = /*@__PURE__*/
   serviceDesc(file_parley_quota_v1_admin, 0);
 
 /**
- * BooksAdminService shows single entries of the books. Served on the ops port only.
+ * BooksAdminService reads single entries of the usage accounting; the service name predates that term.
+ *
+ * Served as WorkspaceAdminService is, with the same common errors.
+ * Handled in services/quota/src/audit/books.admin.ts.
  *
  * @generated from service parley.quota.v1.BooksAdminService
  */

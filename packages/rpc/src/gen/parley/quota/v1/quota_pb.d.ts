@@ -2,7 +2,7 @@
 // @generated from file parley/quota/v1/quota.proto (package parley.quota.v1, syntax proto3)
 /* eslint-disable */
 
-// The quota service's data plane: monthly usage of each workspace, held and settled turn by turn.
+// The quota service's data plane: monthly usage per workspace, with one hold per turn.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
@@ -13,20 +13,20 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_parley_quota_v1_quota: GenFile;
 
 /**
- * ReserveRequest names the turn that wants to call a model.
+ * ReserveRequest names the turn that is about to call a model.
  *
  * @generated from message parley.quota.v1.ReserveRequest
  */
 export declare type ReserveRequest = Message<"parley.quota.v1.ReserveRequest"> & {
   /**
-   * The workspace that pays.
+   * The workspace whose quota is used.
    *
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
 
   /**
-   * The turn, a UUID; the idempotency key.
+   * The turn, a UUID. The idempotency key.
    *
    * @generated from field: string turn_id = 2;
    */
@@ -40,20 +40,20 @@ export declare type ReserveRequest = Message<"parley.quota.v1.ReserveRequest"> &
 export declare const ReserveRequestSchema: GenMessage<ReserveRequest>;
 
 /**
- * ReserveResponse is the answer of Reserve.
+ * ReserveResponse is the result of the reservation with the workspace's current usage.
  *
  * @generated from message parley.quota.v1.ReserveResponse
  */
 export declare type ReserveResponse = Message<"parley.quota.v1.ReserveResponse"> & {
   /**
-   * What became of the reservation.
+   * The result.
    *
    * @generated from field: parley.quota.v1.ReserveStatus status = 1;
    */
   status: ReserveStatus;
 
   /**
-   * The UTC month the turn belongs to, "YYYY-MM"; empty unless held.
+   * The UTC month of the hold, "YYYY-MM"; empty unless the status is HELD.
    *
    * @generated from field: string month = 2;
    */
@@ -67,14 +67,14 @@ export declare type ReserveResponse = Message<"parley.quota.v1.ReserveResponse">
   plan: string;
 
   /**
-   * Messages used or held this month, never above the cap.
+   * Messages used or held this month, at most cap.
    *
    * @generated from field: int32 used = 4;
    */
   used: number;
 
   /**
-   * The plan's messages a month.
+   * The plan's messages per month.
    *
    * @generated from field: int32 cap = 5;
    */
@@ -88,34 +88,35 @@ export declare type ReserveResponse = Message<"parley.quota.v1.ReserveResponse">
 export declare const ReserveResponseSchema: GenMessage<ReserveResponse>;
 
 /**
- * Settlement is the end of one turn.
+ * Settlement is the outcome of one turn.
  *
  * @generated from message parley.quota.v1.Settlement
  */
 export declare type Settlement = Message<"parley.quota.v1.Settlement"> & {
   /**
-   * The workspace that pays.
+   * The workspace whose quota is used.
    *
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
 
   /**
-   * The turn, a UUID; the idempotency key.
+   * The turn, a UUID. The idempotency key.
    *
    * @generated from field: string turn_id = 2;
    */
   turnId: string;
 
   /**
-   * Whether it counts.
+   * Whether the turn counts.
    *
    * @generated from field: parley.quota.v1.SettleOutcome outcome = 3;
    */
   outcome: SettleOutcome;
 
   /**
-   * The UTC month a done turn counts in if no hold is found, "YYYY-MM"; a hold's own month wins over it.
+   * The UTC month in which to count a done turn that has no hold, "YYYY-MM"; empty for the current month.
+   * If the turn has a hold, the month of the hold is used instead.
    *
    * @generated from field: string month = 4;
    */
@@ -129,13 +130,13 @@ export declare type Settlement = Message<"parley.quota.v1.Settlement"> & {
 export declare const SettlementSchema: GenMessage<Settlement>;
 
 /**
- * SettleRequest carries a batch of settlements.
+ * SettleRequest is a batch of settlements.
  *
  * @generated from message parley.quota.v1.SettleRequest
  */
 export declare type SettleRequest = Message<"parley.quota.v1.SettleRequest"> & {
   /**
-   * At most 1,000, each turn once.
+   * At most 1,000 settlements. If a turn occurs more than once, its first settlement is used.
    *
    * @generated from field: repeated parley.quota.v1.Settlement settlements = 1;
    */
@@ -149,27 +150,27 @@ export declare type SettleRequest = Message<"parley.quota.v1.SettleRequest"> & {
 export declare const SettleRequestSchema: GenMessage<SettleRequest>;
 
 /**
- * SettledTurn is the answer for one settlement.
+ * SettledTurn acknowledges one settlement.
  *
  * @generated from message parley.quota.v1.SettledTurn
  */
 export declare type SettledTurn = Message<"parley.quota.v1.SettledTurn"> & {
   /**
-   * The workspace of the settlement.
+   * The workspace_id of the settlement.
    *
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
 
   /**
-   * The turn of the settlement.
+   * The turn_id of the settlement, in lower case.
    *
    * @generated from field: string turn_id = 2;
    */
   turnId: string;
 
   /**
-   * The outcome that stands: the first one that reached the quota service.
+   * The stored outcome: the first one that the quota service received for this turn.
    *
    * @generated from field: parley.quota.v1.SettleOutcome outcome = 3;
    */
@@ -183,13 +184,13 @@ export declare type SettledTurn = Message<"parley.quota.v1.SettledTurn"> & {
 export declare const SettledTurnSchema: GenMessage<SettledTurn>;
 
 /**
- * SettleResponse answers each settlement on its own.
+ * SettleResponse acknowledges settlements one by one.
  *
  * @generated from message parley.quota.v1.SettleResponse
  */
 export declare type SettleResponse = Message<"parley.quota.v1.SettleResponse"> & {
   /**
-   * One entry a settlement that is now on the books; one that is missing is to be sent again.
+   * The settlements that are stored. The caller must send a missing one again; another call was settling that turn.
    *
    * @generated from field: repeated parley.quota.v1.SettledTurn settled = 1;
    */
@@ -216,7 +217,7 @@ export declare type GetUsageRequest = Message<"parley.quota.v1.GetUsageRequest">
   workspaceId: string;
 
   /**
-   * The UTC month, "YYYY-MM"; empty for the current one by the database's clock.
+   * The UTC month, "YYYY-MM"; empty for the current month by the database's clock.
    *
    * @generated from field: string month = 2;
    */
@@ -236,28 +237,28 @@ export declare const GetUsageRequestSchema: GenMessage<GetUsageRequest>;
  */
 export declare type GetUsageResponse = Message<"parley.quota.v1.GetUsageResponse"> & {
   /**
-   * The workspace's plan: free, pro or scale.
+   * The workspace's current plan: free, pro or scale.
    *
    * @generated from field: string plan = 1;
    */
   plan: string;
 
   /**
-   * The plan's messages a month.
+   * The plan's messages per month.
    *
    * @generated from field: int32 cap = 2;
    */
   cap: number;
 
   /**
-   * Messages counted.
+   * Messages counted in the month.
    *
    * @generated from field: int32 used = 3;
    */
   used: number;
 
   /**
-   * Messages held by turns that are still open.
+   * Messages held by turns that are not yet settled.
    *
    * @generated from field: int32 held = 4;
    */
@@ -271,7 +272,7 @@ export declare type GetUsageResponse = Message<"parley.quota.v1.GetUsageResponse
   month: string;
 
   /**
-   * When the count starts anew, RFC 3339 in UTC.
+   * The start of the next month, when the count restarts at 0; RFC 3339 in UTC.
    *
    * @generated from field: string resets_at = 6;
    */
@@ -291,42 +292,42 @@ export declare const GetUsageResponseSchema: GenMessage<GetUsageResponse>;
  */
 export declare type Workspace = Message<"parley.quota.v1.Workspace"> & {
   /**
-   * Its id, also the value of the workspace claim in access tokens.
+   * The ID, which is also the value of the workspace claim in access tokens.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Its display name.
+   * The display name.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Its plan: free, pro or scale.
+   * The plan: free, pro or scale.
    *
    * @generated from field: string plan = 3;
    */
   plan: string;
 
   /**
-   * The plan's messages a month.
+   * The plan's messages per month.
    *
    * @generated from field: int32 cap = 4;
    */
   cap: number;
 
   /**
-   * When it was created, RFC 3339 in UTC.
+   * The time of creation, RFC 3339 in UTC.
    *
    * @generated from field: string created_at = 5;
    */
   createdAt: string;
 
   /**
-   * Conversations whose last message is older than so many days are erased; 0 keeps them for ever.
+   * Days after its last message at which a session is erased; 0 for never.
    *
    * @generated from field: int32 retention_days = 6;
    */
@@ -380,20 +381,20 @@ export declare type GetWorkspaceResponse = Message<"parley.quota.v1.GetWorkspace
 export declare const GetWorkspaceResponseSchema: GenMessage<GetWorkspaceResponse>;
 
 /**
- * GetMonthRequest names the books of one workspace and month.
+ * GetMonthRequest selects one or all workspaces and a month.
  *
  * @generated from message parley.quota.v1.GetMonthRequest
  */
 export declare type GetMonthRequest = Message<"parley.quota.v1.GetMonthRequest"> & {
   /**
-   * The workspace; empty for every workspace.
+   * The workspace; empty for all workspaces.
    *
    * @generated from field: string workspace_id = 1;
    */
   workspaceId: string;
 
   /**
-   * The UTC month, "YYYY-MM"; empty for the current one.
+   * The UTC month, "YYYY-MM"; empty for the current month by the database's clock.
    *
    * @generated from field: string month = 2;
    */
@@ -407,7 +408,7 @@ export declare type GetMonthRequest = Message<"parley.quota.v1.GetMonthRequest">
 export declare const GetMonthRequestSchema: GenMessage<GetMonthRequest>;
 
 /**
- * WorkspaceMonth is what the books say of one workspace in one month.
+ * WorkspaceMonth is a workspace's usage totals of one month.
  *
  * @generated from message parley.quota.v1.WorkspaceMonth
  */
@@ -434,14 +435,15 @@ export declare type WorkspaceMonth = Message<"parley.quota.v1.WorkspaceMonth"> &
   held: number;
 
   /**
-   * Entries in the usage ledger.
+   * The number of turns in the usage ledger.
    *
    * @generated from field: int32 ledger = 4;
    */
   ledger: number;
 
   /**
-   * The entries' turns in one number: the exclusive or of the first 64 bits of each turn id's MD5, in lower case with hyphens.
+   * A digest of the turns in the usage ledger, 0 if there are none: the XOR of the first 64 bits of the MD5 of each
+   * turn ID, written in lower case with hyphens.
    *
    * @generated from field: sfixed64 ledger_digest = 5;
    */
@@ -455,7 +457,7 @@ export declare type WorkspaceMonth = Message<"parley.quota.v1.WorkspaceMonth"> &
 export declare const WorkspaceMonthSchema: GenMessage<WorkspaceMonth>;
 
 /**
- * ListMonthTurnsRequest names the books of one workspace and month.
+ * ListMonthTurnsRequest names a workspace and a month.
  *
  * @generated from message parley.quota.v1.ListMonthTurnsRequest
  */
@@ -482,20 +484,20 @@ export declare type ListMonthTurnsRequest = Message<"parley.quota.v1.ListMonthTu
 export declare const ListMonthTurnsRequestSchema: GenMessage<ListMonthTurnsRequest>;
 
 /**
- * ListMonthTurnsResponse is a piece of the list; all pieces together are one snapshot.
+ * ListMonthTurnsResponse is a part of the list, with at most 10,000 turns in each field.
  *
  * @generated from message parley.quota.v1.ListMonthTurnsResponse
  */
 export declare type ListMonthTurnsResponse = Message<"parley.quota.v1.ListMonthTurnsResponse"> & {
   /**
-   * Turns with an entry in the usage ledger.
+   * IDs of turns in the usage ledger.
    *
    * @generated from field: repeated string counted = 1;
    */
   counted: string[];
 
   /**
-   * Turns that hold a message.
+   * IDs of turns that hold a message.
    *
    * @generated from field: repeated string held = 2;
    */
@@ -509,13 +511,13 @@ export declare type ListMonthTurnsResponse = Message<"parley.quota.v1.ListMonthT
 export declare const ListMonthTurnsResponseSchema: GenMessage<ListMonthTurnsResponse>;
 
 /**
- * GetMonthResponse lists the books of the month.
+ * GetMonthResponse holds the usage totals of the month.
  *
  * @generated from message parley.quota.v1.GetMonthResponse
  */
 export declare type GetMonthResponse = Message<"parley.quota.v1.GetMonthResponse"> & {
   /**
-   * One entry a workspace, by id.
+   * One entry per workspace, ordered by ID.
    *
    * @generated from field: repeated parley.quota.v1.WorkspaceMonth workspaces = 1;
    */
@@ -536,13 +538,13 @@ export declare type GetMonthResponse = Message<"parley.quota.v1.GetMonthResponse
 export declare const GetMonthResponseSchema: GenMessage<GetMonthResponse>;
 
 /**
- * ReserveStatus says what became of a reservation.
+ * ReserveStatus is the result of a reservation.
  *
  * @generated from enum parley.quota.v1.ReserveStatus
  */
 export enum ReserveStatus {
   /**
-   * Never sent.
+   * Not valid; never sent.
    *
    * @generated from enum value: RESERVE_STATUS_UNSPECIFIED = 0;
    */
@@ -556,14 +558,14 @@ export enum ReserveStatus {
   HELD = 1,
 
   /**
-   * The cap is reached; nothing is held.
+   * The cap is reached. Nothing is held.
    *
    * @generated from enum value: RESERVE_STATUS_EXCEEDED = 2;
    */
   EXCEEDED = 2,
 
   /**
-   * The turn was settled before this reservation came; it must not call the model.
+   * The turn is already settled. Nothing is held, and the turn must not call the model.
    *
    * @generated from enum value: RESERVE_STATUS_SETTLED = 3;
    */
@@ -576,27 +578,27 @@ export enum ReserveStatus {
 export declare const ReserveStatusSchema: GenEnum<ReserveStatus>;
 
 /**
- * SettleOutcome says whether a turn counts.
+ * SettleOutcome is whether a turn counts.
  *
  * @generated from enum parley.quota.v1.SettleOutcome
  */
 export enum SettleOutcome {
   /**
-   * Never sent.
+   * Not valid; never sent.
    *
    * @generated from enum value: SETTLE_OUTCOME_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * The reply was completed and counts one message.
+   * The reply is complete. The turn counts one message.
    *
    * @generated from enum value: SETTLE_OUTCOME_DONE = 1;
    */
   DONE = 1,
 
   /**
-   * The turn ended in any other way and counts nothing.
+   * The turn ended in any other way. It counts nothing.
    *
    * @generated from enum value: SETTLE_OUTCOME_VOID = 2;
    */
@@ -609,15 +611,30 @@ export enum SettleOutcome {
 export declare const SettleOutcomeSchema: GenEnum<SettleOutcome>;
 
 /**
- * QuotaService counts successful replies against the workspace's monthly cap.
- * A turn is identified by (workspace_id, turn_id); each call may be repeated with the same answer and no second effect.
+ * QuotaService counts completed replies against a workspace's monthly cap. The edge calls Reserve; the conversation
+ * service calls Settle, GetWorkspace, GetMonth and ListMonthTurns.
+ *
+ * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
+ * repeat it after UNAVAILABLE. The code in parentheses behind a status is sent in the "parley-code" trailer.
+ *
+ * Errors of every call:
+ * - UNAUTHENTICATED (unauthenticated): the internal token is missing or wrong.
+ * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
+ * - INVALID_ARGUMENT (invalid_argument): a turn ID is not a UUID or a month is not "YYYY-MM".
+ * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
  * @generated from service parley.quota.v1.QuotaService
  */
 export declare const QuotaService: GenService<{
   /**
-   * Reserve holds one message of the current UTC month for a turn, or says that the cap is reached.
-   * NOT_FOUND (workspace_not_found) when the workspace is unknown.
+   * Reserve holds one message of the current UTC month for a turn, unless used plus held messages have reached the cap.
+   * A hold ends only by Settle; it never expires.
+   *
+   * Errors: NOT_FOUND (workspace_not_found).
+   * Idempotent by (workspace_id, turn_id): a repeated call returns the existing hold. A late call, after Settle,
+   * returns SETTLED and holds nothing.
+   * Deadline: 10 s.
+   * Handled in services/quota/src/usage/reserve.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.Reserve
    */
@@ -627,7 +644,14 @@ export declare const QuotaService: GenService<{
     output: typeof ReserveResponseSchema;
   },
   /**
-   * Settle ends holds: a done turn is counted, a void one gives its message back. The first outcome of a turn stands.
+   * Settle ends the holds of a batch of turns. A done turn is counted and written to the usage ledger; a void turn
+   * releases its message. The first outcome of a turn wins. A turn without a hold is stored too, so that a late Reserve
+   * holds nothing.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 settlements or an unspecified outcome.
+   * Idempotent by (workspace_id, turn_id).
+   * Deadline: 5 s. The conversation service retries until every settlement is acknowledged.
+   * Handled in services/quota/src/usage/settle.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.Settle
    */
@@ -637,7 +661,10 @@ export declare const QuotaService: GenService<{
     output: typeof SettleResponseSchema;
   },
   /**
-   * GetUsage reads a workspace's plan and what it used of one month.
+   * GetUsage reads a workspace's plan and its usage of one month.
+   *
+   * Errors: NOT_FOUND (workspace_not_found).
+   * Handled in services/quota/src/usage/get-usage.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.GetUsage
    */
@@ -647,7 +674,11 @@ export declare const QuotaService: GenService<{
     output: typeof GetUsageResponseSchema;
   },
   /**
-   * GetWorkspace reads one workspace. NOT_FOUND (workspace_not_found) when it is unknown.
+   * GetWorkspace reads one workspace.
+   *
+   * Errors: NOT_FOUND (workspace_not_found).
+   * Deadline: 5 s.
+   * Handled in services/quota/src/workspaces/get-workspace.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.GetWorkspace
    */
@@ -657,7 +688,10 @@ export declare const QuotaService: GenService<{
     output: typeof GetWorkspaceResponseSchema;
   },
   /**
-   * GetMonth reads the books of one workspace and month, for the audit.
+   * GetMonth reads the usage totals of one month, for reconciliation. Workspaces without usage are left out.
+   *
+   * Deadline: 30 s.
+   * Handled in services/quota/src/audit/get-month.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.GetMonth
    */
@@ -667,7 +701,12 @@ export declare const QuotaService: GenService<{
     output: typeof GetMonthResponseSchema;
   },
   /**
-   * ListMonthTurns streams the turns behind one workspace's month, for an audit that names what differs.
+   * ListMonthTurns streams the turns behind one workspace's month, for reconciliation turn by turn.
+   * All parts come from one database snapshot. The stream of an unknown workspace is empty.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) when the month is missing.
+   * Deadline: 30 s.
+   * Handled in services/quota/src/audit/list-month-turns.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.ListMonthTurns
    */

@@ -2,7 +2,7 @@
 // @generated from file parley/quota/v1/quota.proto (package parley.quota.v1, syntax proto3)
 /* eslint-disable */
 
-// The quota service's data plane: monthly usage of each workspace, held and settled turn by turn.
+// The quota service's data plane: monthly usage per workspace, with one hold per turn.
 
 import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 
@@ -131,7 +131,7 @@ export const ReserveStatusSchema = /*@__PURE__*/
   enumDesc(file_parley_quota_v1_quota, 0);
 
 /**
- * ReserveStatus says what became of a reservation.
+ * ReserveStatus is the result of a reservation.
  *
  * @generated from enum parley.quota.v1.ReserveStatus
  */
@@ -145,7 +145,7 @@ export const SettleOutcomeSchema = /*@__PURE__*/
   enumDesc(file_parley_quota_v1_quota, 1);
 
 /**
- * SettleOutcome says whether a turn counts.
+ * SettleOutcome is whether a turn counts.
  *
  * @generated from enum parley.quota.v1.SettleOutcome
  */
@@ -153,8 +153,17 @@ export const SettleOutcome = /*@__PURE__*/
   tsEnum(SettleOutcomeSchema);
 
 /**
- * QuotaService counts successful replies against the workspace's monthly cap.
- * A turn is identified by (workspace_id, turn_id); each call may be repeated with the same answer and no second effect.
+ * QuotaService counts completed replies against a workspace's monthly cap. The edge calls Reserve; the conversation
+ * service calls Settle, GetWorkspace, GetMonth and ListMonthTurns.
+ *
+ * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
+ * repeat it after UNAVAILABLE. The code in parentheses behind a status is sent in the "parley-code" trailer.
+ *
+ * Errors of every call:
+ * - UNAUTHENTICATED (unauthenticated): the internal token is missing or wrong.
+ * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
+ * - INVALID_ARGUMENT (invalid_argument): a turn ID is not a UUID or a month is not "YYYY-MM".
+ * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
  * @generated from service parley.quota.v1.QuotaService
  */

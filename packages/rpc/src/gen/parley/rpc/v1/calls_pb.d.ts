@@ -2,7 +2,7 @@
 // @generated from file parley/rpc/v1/calls.proto (package parley.rpc.v1, syntax proto3)
 /* eslint-disable */
 
-// How the services carry their calls of each other.
+// Multiplexed calls: many calls between two services on one gRPC stream per replica.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
@@ -13,13 +13,13 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_parley_rpc_v1_calls: GenFile;
 
 /**
- * CarryRequest is what the caller has to say at one moment.
+ * CarryRequest is a batch of frames from the caller.
  *
  * @generated from message parley.rpc.v1.CarryRequest
  */
 export declare type CarryRequest = Message<"parley.rpc.v1.CarryRequest"> & {
   /**
-   * In order.
+   * The frames, in the order sent.
    *
    * @generated from field: repeated parley.rpc.v1.CallFrame frames = 1;
    */
@@ -33,26 +33,26 @@ export declare type CarryRequest = Message<"parley.rpc.v1.CarryRequest"> & {
 export declare const CarryRequestSchema: GenMessage<CarryRequest>;
 
 /**
- * CallFrame is one step of a call.
+ * CallFrame starts, acknowledges or cancels one call.
  *
  * @generated from message parley.rpc.v1.CallFrame
  */
 export declare type CallFrame = Message<"parley.rpc.v1.CallFrame"> & {
   /**
-   * Names the call on its stream.
+   * Identifies the call on this stream. The caller chooses it and never reuses it.
    *
    * @generated from field: uint32 call_id = 1;
    */
   callId: number;
 
   /**
-   * What happens to it.
+   * Exactly one step. The server ignores a frame whose step it does not know.
    *
    * @generated from oneof parley.rpc.v1.CallFrame.step
    */
   step: {
     /**
-     * It begins.
+     * Starts the call.
      *
      * @generated from field: parley.rpc.v1.CallBegin begin = 2;
      */
@@ -60,7 +60,8 @@ export declare type CallFrame = Message<"parley.rpc.v1.CallFrame"> & {
     case: "begin";
   } | {
     /**
-     * So many bytes of its responses were taken since this was last said; they make room for others.
+     * Flow control: response bytes that the caller has consumed since its last taken_bytes for this call.
+     * The server's handler waits while 16 KiB or more of its responses are unconsumed.
      *
      * @generated from field: uint32 taken_bytes = 3;
      */
@@ -68,7 +69,7 @@ export declare type CallFrame = Message<"parley.rpc.v1.CallFrame"> & {
     case: "takenBytes";
   } | {
     /**
-     * Nobody waits for it any more.
+     * Cancels the call.
      *
      * @generated from field: parley.rpc.v1.CallCancel cancel = 4;
      */
@@ -84,34 +85,35 @@ export declare type CallFrame = Message<"parley.rpc.v1.CallFrame"> & {
 export declare const CallFrameSchema: GenMessage<CallFrame>;
 
 /**
- * CallBegin makes a call.
+ * CallBegin starts a call.
  *
  * @generated from message parley.rpc.v1.CallBegin
  */
 export declare type CallBegin = Message<"parley.rpc.v1.CallBegin"> & {
   /**
-   * What is called, such as "parley.quota.v1.QuotaService/Reserve".
+   * Fully qualified method, such as "parley.quota.v1.QuotaService/Reserve".
+   * The call ends with UNIMPLEMENTED (unimplemented) if the server has no such method.
    *
    * @generated from field: string method = 1;
    */
   method: string;
 
   /**
-   * Milliseconds that are left until its deadline.
+   * Milliseconds until the call's deadline, counted from receipt.
    *
    * @generated from field: uint32 timeout_ms = 2;
    */
   timeoutMs: number;
 
   /**
-   * What goes along besides the stream's own metadata, such as the trace.
+   * Metadata of this call, such as the trace context. It is added to the stream's metadata and overrides equal keys.
    *
    * @generated from field: map<string, string> metadata = 3;
    */
   metadata: { [key: string]: string };
 
   /**
-   * The request, encoded.
+   * The encoded request message. Callers send requests over 64 KiB as gRPC calls of their own.
    *
    * @generated from field: bytes request = 4;
    */
@@ -125,7 +127,7 @@ export declare type CallBegin = Message<"parley.rpc.v1.CallBegin"> & {
 export declare const CallBeginSchema: GenMessage<CallBegin>;
 
 /**
- * CallCancel takes a call back.
+ * CallCancel cancels a call whose caller no longer waits. The server aborts the handler and sends no further frames.
  *
  * @generated from message parley.rpc.v1.CallCancel
  */
@@ -139,13 +141,13 @@ export declare type CallCancel = Message<"parley.rpc.v1.CallCancel"> & {
 export declare const CallCancelSchema: GenMessage<CallCancel>;
 
 /**
- * CarryResponse is what the server has to say at one moment.
+ * CarryResponse is a batch of frames from the server.
  *
  * @generated from message parley.rpc.v1.CarryResponse
  */
 export declare type CarryResponse = Message<"parley.rpc.v1.CarryResponse"> & {
   /**
-   * In order.
+   * The frames, in the order sent.
    *
    * @generated from field: repeated parley.rpc.v1.AnswerFrame frames = 1;
    */
@@ -159,27 +161,27 @@ export declare type CarryResponse = Message<"parley.rpc.v1.CarryResponse"> & {
 export declare const CarryResponseSchema: GenMessage<CarryResponse>;
 
 /**
- * AnswerFrame is a response to a call, its end, or both.
+ * AnswerFrame is a response of a call, the end of a call, or both.
  *
  * @generated from message parley.rpc.v1.AnswerFrame
  */
 export declare type AnswerFrame = Message<"parley.rpc.v1.AnswerFrame"> & {
   /**
-   * The call.
+   * The call_id of the CallBegin.
    *
    * @generated from field: uint32 call_id = 1;
    */
   callId: number;
 
   /**
-   * A response, encoded.
+   * An encoded response message of at most 15 MiB. A larger one ends the call with RESOURCE_EXHAUSTED.
    *
    * @generated from field: optional bytes response = 2;
    */
   response?: Uint8Array | undefined;
 
   /**
-   * Set on the last frame of a call that was not taken back.
+   * Set on the last frame of a call, unless the call was cancelled.
    *
    * @generated from field: parley.rpc.v1.CallEnd end = 3;
    */
@@ -193,27 +195,27 @@ export declare type AnswerFrame = Message<"parley.rpc.v1.AnswerFrame"> & {
 export declare const AnswerFrameSchema: GenMessage<AnswerFrame>;
 
 /**
- * CallEnd is how a call has ended.
+ * CallEnd is the result of a call.
  *
  * @generated from message parley.rpc.v1.CallEnd
  */
 export declare type CallEnd = Message<"parley.rpc.v1.CallEnd"> & {
   /**
-   * Its gRPC status; 0 when it has succeeded.
+   * The gRPC status number; 0 (OK) on success.
    *
    * @generated from field: int32 status = 1;
    */
   status: number;
 
   /**
-   * The stable code of its failure, such as "session_not_found".
+   * The stable error code, such as "session_not_found"; empty on success.
    *
    * @generated from field: string code = 2;
    */
   code: string;
 
   /**
-   * Its failure in words, without secrets.
+   * A description of the error without secrets; empty on success.
    *
    * @generated from field: string message = 3;
    */
@@ -227,14 +229,24 @@ export declare type CallEnd = Message<"parley.rpc.v1.CallEnd"> & {
 export declare const CallEndSchema: GenMessage<CallEnd>;
 
 /**
- * CallsService answers the calls of every service of its server, many of them on one stream: a call on a stream that is there costs a
- * fraction of one of its own. Both ways mean the same.
+ * CallsService runs multiplexed calls. Every data-plane server implements it for all services of that server.
+ *
+ * A multiplexed call runs the same handler and interceptors as a gRPC call of its own, and has the same status, code,
+ * deadline and cancellation. It costs a fraction of the CPU time.
  *
  * @generated from service parley.rpc.v1.CallsService
  */
 export declare const CallsService: GenService<{
   /**
-   * Carry takes calls as they are made and answers each as soon as it can. What is said at one moment, of whichever calls, goes together.
+   * Carry is the multiplexed stream; the method name predates that term.
+   * The caller sends call frames and the server sends answer frames. Frames of different calls interleave freely.
+   * Each side batches the frames of one event-loop tick into one message.
+   *
+   * Errors: UNAUTHENTICATED (unauthenticated) when the stream's metadata lacks the internal token.
+   * The failure of one call ends that call with a CallEnd; it does not affect the stream or other calls.
+   * If the stream is lost, callers repeat its unary calls, which are idempotent, and fail its streaming calls.
+   *
+   * Deadline: 321 s. Callers replace their streams every 500 ms; a replaced stream ends when its last call has ended.
    *
    * @generated from rpc parley.rpc.v1.CallsService.Carry
    */

@@ -2,7 +2,7 @@
 // @generated from file parley/rpc/v1/calls.proto (package parley.rpc.v1, syntax proto3)
 /* eslint-disable */
 
-// How the services carry their calls of each other.
+// Multiplexed calls: many calls between two services on one gRPC stream per replica.
 
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 
@@ -62,8 +62,10 @@ export const CallEndSchema = /*@__PURE__*/
   messageDesc(file_parley_rpc_v1_calls, 6);
 
 /**
- * CallsService answers the calls of every service of its server, many of them on one stream: a call on a stream that is there costs a
- * fraction of one of its own. Both ways mean the same.
+ * CallsService runs multiplexed calls. Every data-plane server implements it for all services of that server.
+ *
+ * A multiplexed call runs the same handler and interceptors as a gRPC call of its own, and has the same status, code,
+ * deadline and cancellation. It costs a fraction of the CPU time.
  *
  * @generated from service parley.rpc.v1.CallsService
  */

@@ -1,0 +1,116 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { MAX_BOT_SIZE } from "./acceptance.ts";
+import { compilePattern } from "./pattern.ts";
+import { PatternSet } from "./pattern-set.ts";
+
+const patterns = fc.array(
+  fc
+    .array(
+      fc.constantFrom(
+        "a",
+        "b",
+        "ab",
+        "c",
+        ".",
+        ".{0,9}",
+        "[^a]",
+        "\\b",
+        "^",
+        "$",
+        "(a|bc)",
+        "a*",
+        "b+",
+        "é",
+        "\\pL",
+        "👋",
+      ),
+      { minLength: 1, maxLength: 5 },
+    )
+    .map((parts) => parts.join("")),
+  { maxLength: 12 },
+);
+const text = fc.string({ unit: fc.constantFrom("a", "b", "c", "A", " ", "\n", "é", "👋"), maxLength: 60 });
+
+test("the first of many patterns that matches is the first that matches by itself", () => {
+  fc.assert(
+    fc.property(patterns, fc.array(text, { minLength: 1, maxLength: 4 }), (sources, texts) => {
+      const set = new PatternSet(sources);
+      const matchers = sources.map(compilePattern);
+      for (const each of texts) expect(set.firstMatch(each)).toBe(matchers.findIndex(({ test }) => test(each)));
+    }),
+    { numRuns: 500 },
+  );
+}, 30_000);
+
+test("the first of several groups of patterns that matches decides, and a later group is tried too", () => {
+  const large = Array.from({ length: 9 }, (_, number) => `x{200}${number}`);
+  const set = new PatternSet([...large, "late", ...large, "later"]);
+  expect(set.size).toBeGreaterThan(3_000);
+  expect(set.firstMatch("a later one")).toBe(9);
+  expect(set.firstMatch("nothing")).toBe(-1);
+  expect(set.firstMatch(`${"x".repeat(200)}3 late`)).toBe(3);
+});
+
+test("a match before the place to look from, or at the end of a text that goes on, does not count", () => {
+  const set = new PatternSet(["secret"]);
+  expect(set.firstMatch("secret word", 1)).toBe(-1);
+  expect(set.firstMatch("a secret", 1, false)).toBe(-1);
+  expect(set.firstMatch("a secret", 1, true)).toBe(0);
+  expect(set.firstMatch("a secret.", 1, false)).toBe(0);
+});
+
+/** Patterns whose automaton has a state for each set of places where "buy" stood among the last 60 characters. */
+const ATTACK = Array.from({ length: 50 }, (_, number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`);
+
+function randomMessage(length: number): string {
+  let message = "";
+  while (message.length < length) message += ["buy", "sell", "send", "a", "go ", "x"][Math.floor(Math.random() * 6)];
+  return message.slice(0, length);
+}
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+function heapMiB(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed / 2 ** 20;
+}
+
+test("2,000 fresh random messages leave at most 16 MiB behind, with 50 patterns whose automata grow with each", () => {
+  const before = heapMiB();
+  const set = new PatternSet(ATTACK);
+  for (let count = 0; count < 2_000; count++) set.firstMatch(randomMessage(20));
+  const grownMiB = heapMiB() - before;
+  expect(set.firstMatch("")).toBe(-1);
+  expect(grownMiB).toBeLessThan(16);
+  expect(set.bytes).toBeLessThan(16 * 2 ** 20);
+}, 120_000);
+
+const letters = (count: number, ...alphabet: readonly string[]) =>
+  Array.from({ length: count }, () => alphabet[Math.floor(Math.random() * alphabet.length)]).join("");
+
+test.each([
+  ["whose automata grow with each text", ATTACK.slice(0, 13), () => letters(1_600, "buy", "sell", "a", "go ")],
+  [
+    "that are everywhere in their text",
+    Array.from({ length: 7 }, (_, number) => `a.{0,136}z${number}`),
+    () => letters(4_000, "a", "b"),
+  ],
+  ["with long counts", Array.from({ length: 7 }, (_, number) => `[ab]{280}z${number}`), () => letters(4_000, "a", "b")],
+  ["with classes", Array.from({ length: 7 }, (_, number) => `a\\pL{0,136}z${number}`), () => letters(4_000, "a", "b")],
+])("a bot's largest patterns %s take less than 0.5 s of the processor for 4,000 characters", (_, patterns, text) => {
+  const set = new PatternSet(patterns);
+  expect(set.size).toBeGreaterThan(MAX_BOT_SIZE * 0.95);
+  expect(set.size).toBeLessThanOrEqual(MAX_BOT_SIZE);
+  const times = Array.from({ length: 5 }, () => {
+    const each = text();
+    const before = process.cpuUsage();
+    set.firstMatch(each);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1_000;
+  });
+  expect(Math.min(...times)).toBeLessThan(500);
+});

@@ -1,0 +1,20 @@
+import { RE2JS } from "re2js";
+import { expect, test } from "vitest";
+import { longestMatch } from "./longest-match.ts";
+import { programOf } from "./program.ts";
+
+test("re2js keeps a pattern's program in re2Input.prog, with its instructions in inst and their characters in runes", () => {
+  const compiled = RE2JS.compile("a[b-d]");
+  expect(compiled.re2Input).toHaveProperty("prog.start");
+  expect(compiled.re2Input).toHaveProperty("prog.inst");
+  const { inst, start } = programOf(compiled);
+  expect(inst).toHaveLength(compiled.programSize());
+  const [first, second] = [inst[start], inst[inst[start]?.out ?? 0]];
+  expect([first, second].map((each) => Array.from(each?.runes ?? []))).toEqual([[97], [98, 100]]);
+});
+
+test("a pattern whose program is not where it is known to be cannot be measured", () => {
+  const compiled = RE2JS.compile("a");
+  (compiled.re2Input as unknown as { prog: unknown }).prog = undefined;
+  expect(() => longestMatch(compiled)).toThrow("cannot be measured");
+});

@@ -1,0 +1,117 @@
+import { el, icon } from "../shared/dom.ts";
+import type { BotConfig } from "../shared/types.ts";
+import { createMessageView, type MessageActions, type MessageView } from "./message.ts";
+import { renderMarkdown } from "./render-markdown.ts";
+import type { Entry } from "./session-store.ts";
+import type { Words } from "./words.ts";
+
+/** The entry that is changing: a reply being received, or a message waiting to be sent again. */
+export interface ActiveEntry {
+  readonly entry: Entry;
+  /** Seconds until the message is sent again. */
+  readonly waitS?: number;
+}
+
+/** The scrolling list of messages. */
+export interface MessageLog {
+  readonly elements: readonly HTMLElement[];
+  /** Shows the entries, the active one last. Updates the elements of entries that are already shown. */
+  show(entries: readonly Entry[], active?: ActiveEntry): void;
+  /** Returns the shown text of a message, without its markup. */
+  textOf(id: string): string;
+  scrollToEnd(): void;
+  /** Restores the scroll position, which is lost when the page removes the widget and inserts it again. */
+  restoreScroll(): void;
+}
+
+/** The distance from the end, in CSS pixels, within which new text scrolls the list to the end. */
+const NEAR_END_PX = 48;
+
+/** Creates the list with the welcome message, and with the quick replies until there is a message. */
+export function createMessageLog(
+  bot: BotConfig,
+  words: Words,
+  actions: MessageActions & { send(text: string): void },
+): MessageLog {
+  const views = new Map<string, MessageView>();
+  const welcome = el("div", { dir: "auto" });
+  renderMarkdown(welcome, bot.welcome_message);
+  const messages = el("div", { class: "messages" });
+  const quickReplies = el(
+    "div",
+    { class: "chips", role: "group", "aria-label": words.suggestions },
+    ...bot.quick_replies.map((text) =>
+      el("button", { type: "button", class: "chip", dir: "auto", onclick: () => actions.send(text) }, text),
+    ),
+  );
+  // aria-live is off, because a screen reader would announce every token. The panel's status announces each reply once.
+  const scroller = el(
+    "div",
+    { class: "log", role: "log", "aria-live": "off", "aria-label": words.log, tabindex: "0" },
+    bot.welcome_message && el("div", { class: "message assistant" }, el("div", { class: "bubble" }, welcome)),
+    messages,
+    quickReplies,
+  );
+  let isAtEnd = true;
+  let top = 0;
+  const latestButton = el(
+    "button",
+    {
+      type: "button",
+      class: "latest",
+      "aria-label": words.latest,
+      title: words.latest,
+      hidden: "",
+      onclick: () => scrollToEnd(),
+    },
+    icon("M12 5v14M6 13l6 6 6-6"),
+  );
+  const scrollToEnd = () => {
+    isAtEnd = true;
+    followEnd();
+  };
+  /** Stays at the end if the reader is there; otherwise offers the button. */
+  const followEnd = () => {
+    if (isAtEnd) {
+      scroller.scrollTop = scroller.scrollHeight;
+    }
+    latestButton.hidden = isAtEnd;
+  };
+  scroller.addEventListener("scroll", () => {
+    top = scroller.scrollTop;
+    isAtEnd = scroller.scrollHeight - top - scroller.clientHeight < NEAR_END_PX;
+    latestButton.hidden = isAtEnd;
+  });
+  new ResizeObserver(followEnd).observe(scroller);
+
+  return {
+    elements: [scroller, latestButton],
+    show(entries, active) {
+      const all = active ? [...entries.filter(({ id }) => id !== active.entry.id), active.entry] : entries;
+      for (const [id, { element }] of views) {
+        if (!all.some((entry) => entry.id === id)) {
+          element.remove();
+          views.delete(id);
+        }
+      }
+      for (const [at, entry] of all.entries()) {
+        const view = views.get(entry.id) ?? createMessageView(entry.role, bot.name, words, actions);
+        views.set(entry.id, view);
+        view.update(
+          entry,
+          active?.entry.id === entry.id ? { isReplying: !active.waitS, waitS: active.waitS ?? 0 } : {},
+        );
+        if (messages.children[at] !== view.element) {
+          messages.insertBefore(view.element, messages.children[at] ?? null);
+        }
+      }
+      quickReplies.hidden = all.length > 0 || bot.quick_replies.length === 0;
+      followEnd();
+    },
+    textOf: (id) => views.get(id)?.element.querySelector(".bubble")?.textContent ?? "",
+    scrollToEnd,
+    restoreScroll() {
+      scroller.scrollTop = top;
+    },
+  };
+}

@@ -1,0 +1,137 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { type Entry, MAX_ENTRIES, SessionStore } from "./session-store.ts";
+
+class FakeStorage {
+  readonly items = new Map<string, string>();
+  maxItems = Number.POSITIVE_INFINITY;
+  getItem(key: string): string | null {
+    return this.items.get(key) ?? null;
+  }
+  setItem(key: string, value: string): void {
+    if (this.items.size >= this.maxItems) {
+      throw new DOMException("full", "QuotaExceededError");
+    }
+    this.items.set(key, value);
+  }
+}
+
+let storage: FakeStorage;
+let ids: number;
+const open = (publicKey = "svc_pk_1") =>
+  new SessionStore(
+    publicKey,
+    () => storage,
+    () => `id-${++ids}`,
+  );
+const entry = (id: string, text = id): Entry => ({ id, role: "user", text });
+const texts = (store: SessionStore) => store.read().entries.map(({ text }) => text);
+
+beforeEach(() => {
+  storage = new FakeStorage();
+  ids = 0;
+});
+
+describe("SessionStore", () => {
+  it("returns the same session and entries when it is opened again", () => {
+    const first = open();
+    first.put(first.read().session, entry("a"));
+    expect(open().read()).toEqual(first.read());
+  });
+
+  it("stores separate sessions for two public keys", () => {
+    const one = open("svc_pk_1");
+    one.put(one.read().session, entry("a"));
+    const other = open("svc_pk_2");
+    expect(other.read().entries).toEqual([]);
+    expect(other.read().session).not.toBe(one.read().session);
+  });
+
+  it("merges the entries that two tabs add", () => {
+    const first = open();
+    first.put(first.read().session, entry("a"));
+    const second = open();
+    second.put(second.read().session, entry("b"));
+    first.put(first.read().session, entry("c"));
+    expect(texts(second)).toEqual(["a", "b", "c"]);
+  });
+
+  it("replaces an entry in place and removes it when its text is empty", () => {
+    const store = open();
+    const { session } = store.read();
+    for (const id of ["a", "b", "c"]) {
+      store.put(session, entry(id));
+    }
+    store.put(session, entry("b", "changed"));
+    expect(texts(store)).toEqual(["a", "changed", "c"]);
+    store.put(session, entry("b", ""));
+    expect(texts(store)).toEqual(["a", "c"]);
+  });
+
+  it("ignores an entry of an earlier session", () => {
+    const store = open();
+    const { session } = store.read();
+    store.put(session, entry("a"));
+    store.reset();
+    store.put(session, entry("late"));
+    expect(store.read().entries).toEqual([]);
+    expect(store.read().session).not.toBe(session);
+  });
+
+  it("drops the oldest entries above the maximum", () => {
+    const store = open();
+    const { session } = store.read();
+    for (let at = 0; at < MAX_ENTRIES + 5; at++) {
+      store.put(session, entry(String(at)));
+    }
+    expect(store.read().entries).toHaveLength(MAX_ENTRIES);
+    expect(texts(store)[0]).toBe("5");
+  });
+
+  it("starts a new session when the storage was cleared", () => {
+    const store = open();
+    const { session } = store.read();
+    store.put(session, entry("a"));
+    storage.items.clear();
+    expect(store.read().entries).toEqual([]);
+    expect(store.read().session).not.toBe(session);
+    expect(store.read().session).toBe(store.read().session);
+  });
+
+  it.each(["", "{", "null", "[]", '{"session":1,"entries":[]}', '{"session":"s"}', '{"session":"s","entries":[null]}'])(
+    "starts a new session when %s is stored",
+    (stored) => {
+      storage.items.set("parley:svc_pk_1", stored);
+      const store = open();
+      store.put(store.read().session, entry("a"));
+      expect(texts(open())).toEqual(["a"]);
+    },
+  );
+
+  it("skips stored entries that are invalid", () => {
+    storage.items.set("parley:svc_pk_1", JSON.stringify({ session: "s", entries: [{ id: "a" }, entry("b")] }));
+    expect(texts(open())).toEqual(["b"]);
+  });
+
+  it("works in memory when access to the storage is refused", () => {
+    const store = new SessionStore(
+      "svc_pk_1",
+      () => {
+        throw new DOMException("refused", "SecurityError");
+      },
+      () => "session",
+    );
+    const { session } = store.read();
+    store.put(session, entry("a"));
+    expect(store.read()).toEqual({ session, entries: [entry("a")] });
+  });
+
+  it("works in memory when the storage is full", () => {
+    const store = open();
+    const { session } = store.read();
+    store.put(session, entry("a"));
+    storage.maxItems = 0;
+    store.put(session, entry("b"));
+    store.put(session, entry("c"));
+    expect(texts(store)).toEqual(["a", "b", "c"]);
+  });
+});

@@ -1,0 +1,99 @@
+/** One message or reply of the session, as stored in the browser. */
+export interface Entry {
+  /** Unique in the session. The ID of a reply is the ID of its message and ":a". */
+  readonly id: string;
+  readonly role: "user" | "assistant";
+  readonly text: string;
+  /** The service's ID of a reply that can be rated. */
+  readonly messageId?: number;
+  readonly rating?: "up" | "down" | "";
+  /** On a message, the code why it has no reply. On a reply, the code why it is not complete. */
+  readonly failed?: string;
+}
+
+interface StoredSession {
+  /** The session ID. */
+  readonly session: string;
+  readonly entries: readonly Entry[];
+}
+
+/** The number of entries that are stored and shown. The oldest ones are dropped. */
+export const MAX_ENTRIES = 200;
+
+/**
+ * Stores the session with one bot in local storage. Each change starts from the stored state, so that two tabs add to
+ * the same session without overwriting each other. If storage is refused or full, the session is kept in memory only.
+ */
+export class SessionStore {
+  readonly key: string;
+  /** Undefined after storage was refused. */
+  #storage: Pick<Storage, "getItem" | "setItem"> | undefined;
+  readonly #newId: () => string;
+  #memory: StoredSession;
+
+  constructor(publicKey: string, storage: () => Pick<Storage, "getItem" | "setItem">, newId: () => string) {
+    this.key = `parley:${publicKey}`;
+    this.#newId = newId;
+    this.#memory = this.#newSession();
+    try {
+      this.#storage = storage();
+    } catch {
+      this.#storage = undefined;
+    }
+  }
+
+  /** Reads the current session, including changes by other tabs. */
+  read(): StoredSession {
+    try {
+      if (this.#storage) {
+        const stored = parse(this.#storage.getItem(this.key));
+        // If the visitor or another tab cleared the storage, a new session starts.
+        this.#memory = stored ?? (this.#memory.entries.length > 0 ? this.#newSession() : this.#memory);
+      }
+    } catch {
+      this.#storage = undefined;
+    }
+    return this.#memory;
+  }
+
+  #newSession(): StoredSession {
+    return { session: this.#newId(), entries: [] };
+  }
+
+  /**
+   * Adds an entry, or replaces the entry with the same ID. Removes it if the new text is empty. Does nothing if
+   * `session` is no longer the current session.
+   */
+  put(session: string, entry: Entry): void {
+    const current = this.read();
+    if (current.session === session) {
+      const entries = current.entries.map((old) => (old.id === entry.id ? entry : old));
+      const all = entries.includes(entry) ? entries : [...entries, entry];
+      this.#write({ session, entries: all.filter(({ text }) => text).slice(-MAX_ENTRIES) });
+    }
+  }
+
+  /** Forgets the session and starts a new one. */
+  reset(): void {
+    this.#write(this.#newSession());
+  }
+
+  #write(session: StoredSession): void {
+    this.#memory = session;
+    try {
+      this.#storage?.setItem(this.key, JSON.stringify(session));
+    } catch {
+      this.#storage = undefined;
+    }
+  }
+}
+
+/** Parses a stored session, without invalid entries. Returns undefined if it is missing or invalid. */
+function parse(stored: string | null): StoredSession | undefined {
+  try {
+    const { session, entries } = JSON.parse(stored ?? "") as StoredSession;
+    return { session: session.slice(), entries: entries.filter(({ id, text }) => id && typeof text === "string") };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,47 @@
+import type { IndexedChunk, IndexedPiece } from "./index-document.ts";
+
+/** Exit code of the reading process for a document that cannot be read. */
+export const CANNOT_READ = 3;
+
+/** What the reading process sends, a line of JSON each: the document piece by piece, and last its first words. */
+export type DocumentPiece = IndexedPiece | { beginning: string[] };
+
+/** Parses a line of the reading process. Throws for anything else than a piece whose texts PostgreSQL can store. */
+export function parsePiece(line: Buffer): DocumentPiece {
+  const piece = parseJson(line);
+  if (isPiece(piece)) return piece;
+  throw new Error("the reading process sent something else than a piece of a document");
+}
+
+// The error of JSON.parse quotes the document.
+function parseJson(line: Buffer): unknown {
+  try {
+    return JSON.parse(line.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function isPiece(value: unknown): value is DocumentPiece {
+  if (!isRecord(value) || Object.keys(value).length !== 1) return false;
+  const { chunks, words, beginning } = value;
+  return isArrayOf(chunks, isChunk) || isArrayOf(words, isText) || isArrayOf(beginning, isText);
+}
+
+function isChunk(value: unknown): value is IndexedChunk {
+  if (!isRecord(value) || !isRecord(value.search)) return false;
+  const { nearest, above, text, code } = value.search;
+  return [value.heading, value.text, nearest, above, text, code].every(isText);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && !value.includes("\0");
+}
+
+function isArrayOf<T>(value: unknown, isItem: (item: unknown) => item is T): value is T[] {
+  return Array.isArray(value) && value.every(isItem);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}

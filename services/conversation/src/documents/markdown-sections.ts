@@ -1,0 +1,36 @@
+const SECTION_CHARACTERS = 64 * 1024;
+
+const LINE = /[^\n]*(?:\n|$)/g;
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+const HEADING_OR_ITEM = /^(?:#{1,6}|[-*+]|\d{1,9}[.)])[ \t]/;
+const DELIMITER_ROW = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
+const DEFINITION = /^ {0,3}\[[^\]\n]+\]:[ \t]*\S.*$/gm;
+
+/**
+ * Cuts Markdown into sections of about 64 KiB that say the same when they are rendered one by one: the tokens of a whole document take up to
+ * 50 times its memory. Cuts where a block, a list item or a table row starts, and repeats the table's head and the definitions of links.
+ */
+export function* markdownSections(markdown: string): Generator<string> {
+  const definitions = (markdown.match(DEFINITION) ?? []).join("\n");
+  const tail = definitions.length <= SECTION_CHARACTERS ? `\n\n${definitions}` : "";
+  let section = "";
+  let fence = "";
+  let tableHead = "";
+  let previous = "";
+  for (const [line] of markdown.matchAll(LINE)) {
+    const [, mark = ""] = FENCE.exec(line) ?? [];
+    const isHeadingOrItem = HEADING_OR_ITEM.test(line);
+    if (isHeadingOrItem || line.trim() === "") tableHead = "";
+    const isStart = isHeadingOrItem || tableHead !== "" || (previous.trim() === "" && /^\S/.test(line));
+    if (section.length >= SECTION_CHARACTERS && fence === "" && isStart) {
+      yield section + tail;
+      section = tableHead;
+    }
+    section += line;
+    if (fence === "") fence = mark;
+    else if (mark.startsWith(fence)) fence = "";
+    if (fence === "" && line.includes("|") && DELIMITER_ROW.test(line.trimEnd())) tableHead = previous + line;
+    previous = line;
+  }
+  if (section !== "") yield section + tail;
+}

@@ -1,0 +1,59 @@
+import { once } from "node:events";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Worker } from "node:worker_threads";
+import type { Block } from "./block.ts";
+import { toChunks } from "./chunking.ts";
+import type { Format } from "./document.ts";
+import { CANNOT_READ, type DocumentPiece } from "./document-piece.ts";
+import { indexChunks } from "./index-document.ts";
+
+// A process that reads one document: `node read-document.child.ts FORMAT BYTES PARENT_PID MAX_MEMORY_BYTES`. The document comes on stdin;
+// the pieces go to stdout, a line of JSON each. read-document.client.ts starts it.
+
+const [format, bytes, parentPid, maxMemoryBytes] = process.argv.slice(2);
+
+const watchdog = new Worker(new URL("./watchdog.js", import.meta.url), {
+  workerData: { parentPid: Number(parentPid), maxMemoryBytes: Number(maxMemoryBytes) },
+});
+await once(watchdog, "online");
+watchdog.unref();
+
+try {
+  const blocks = await readBlocks(format as Format, await readInput(Number(bytes)));
+  await pipeline(Readable.from(lines(blocks)), process.stdout);
+} catch {
+  // The document's content may be in the error.
+  process.exitCode = CANNOT_READ;
+}
+
+async function readInput(length: number): Promise<Uint8Array> {
+  const content = new Uint8Array(length);
+  let read = 0;
+  for await (const data of process.stdin as AsyncIterable<Uint8Array>) {
+    content.set(data, read);
+    read += data.length;
+  }
+  if (read < length) throw new Error("the document is cut");
+  return content;
+}
+
+/** Loads only the libraries that the format needs. */
+async function readBlocks(format: Format, content: Uint8Array): Promise<Block[]> {
+  if (format === "pdf") {
+    const { readPdf } = await import("./read-pdf.ts");
+    return await readPdf(content);
+  }
+  const { documentBlocks } = await import("./document.ts");
+  return documentBlocks(format, new TextDecoder().decode(content));
+}
+
+function* lines(blocks: readonly Block[]): Generator<string> {
+  for (const piece of pieces(blocks)) yield `${JSON.stringify(piece)}\n`;
+}
+
+function* pieces(blocks: readonly Block[]): Generator<DocumentPiece> {
+  const beginning = yield* indexChunks(toChunks(blocks));
+  // The parent takes the document for complete when this has come.
+  yield { beginning };
+}

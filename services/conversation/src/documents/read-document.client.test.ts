@@ -1,0 +1,150 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { compressedTwice } from "../testing/document-bombs.ts";
+import { pdfFile, pdfStream, smallPdf } from "../testing/small-pdf.ts";
+import type { TextFormat } from "./document.ts";
+import { type RawDocument, READER_FLAGS, readDocument } from "./read-document.client.ts";
+
+const signal = new AbortController().signal;
+const read = (raw: RawDocument, timeoutMs?: number) =>
+  readDocument(raw, timeoutMs === undefined ? { signal } : { signal, timeoutMs });
+const text = (format: TextFormat, content: string): RawDocument => ({ format, content: Buffer.from(content) });
+
+/** The headings and texts of a document's chunks. */
+async function chunksOf(raw: RawDocument) {
+  const { pieces } = await read(raw);
+  return [...pieces].flatMap((piece) =>
+    "chunks" in piece ? piece.chunks.map(({ heading, text }) => ({ heading, text })) : [],
+  );
+}
+
+// Each reading starts a process.
+describe("reading a document", { timeout: 30_000 }, () => {
+  test("reads a document beside the event loop, in pieces that hold every chunk in order and every word once", async () => {
+    let turns = 0;
+    const counter = setInterval(() => turns++, 1);
+    const content = Array.from({ length: 20_000 }, (_, at) => `Sentence *${at}* of some length.\n\n`).join("");
+    const document = await read(text("md", `# H\n\n${content}`));
+    clearInterval(counter);
+    expect(turns).toBeGreaterThan(20);
+    const pieces = [...document.pieces];
+    const chunks = pieces.flatMap((piece) => ("chunks" in piece ? piece.chunks : []));
+    const words = pieces.flatMap((piece) => ("words" in piece ? piece.words : []));
+    expect(pieces.length).toBeGreaterThan(5);
+    expect(chunks).toHaveLength(document.chunks);
+    expect(chunks.map((chunk) => chunk.text).join("\n")).toBe(
+      Array.from({ length: 20_000 }, (_, at) => `Sentence ${at} of some length.`).join("\n"),
+    );
+    expect(document.characters).toBe(chunks.reduce((sum, chunk) => sum + chunk.text.length, 0));
+    expect(words).toHaveLength(20_005);
+    expect(new Set(words)).toEqual(
+      new Set(["h", "sentence", "of", "some", "length", ...Array.from({ length: 20_000 }, (_, at) => String(at))]),
+    );
+    expect(document.beginning.slice(0, 6)).toEqual(["sentence", "0", "of", "some", "length", "sentence"]);
+    expect(document.beginning).toHaveLength(1_000);
+  });
+
+  test("refuses a document that takes too long, and reads the next one", async () => {
+    await expect(read(text("md", "_a__b".repeat(100_000)), 1_500)).rejects.toMatchObject({
+      code: "unreadable_document",
+      message: expect.stringContaining("more than 1.5 s; split it"),
+    });
+    expect(await chunksOf(text("md", "*fine*"))).toEqual([{ heading: "", text: "fine" }]);
+  });
+
+  test("refuses a document that takes too much memory, and reads the next one", async () => {
+    const bomb = pdfFile([
+      "<< /Type /Catalog /Pages 2 0 R >>",
+      "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+      "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R >>",
+      pdfStream("/Filter [/FlateDecode /FlateDecode]", compressedTwice()),
+    ]);
+    expect(bomb.length).toBeLessThan(20_000);
+    await expect(read({ format: "pdf", content: bomb })).rejects.toMatchObject({
+      code: "unreadable_document",
+      message: expect.stringContaining("more than 192 MiB of memory; split it"),
+    });
+    expect(await chunksOf(text("txt", "fine"))).toEqual([{ heading: "", text: "fine" }]);
+  });
+
+  test("refuses a document whose headings repeat more text than it holds", async () => {
+    const content = `# ${"x ".repeat(300_000)}\n\n${"A paragraph.\n\n".repeat(20_000)}`;
+    await expect(read(text("md", content))).rejects.toMatchObject({ code: "unreadable_document" });
+  });
+
+  test("refuses a document that is nested too deeply", async () => {
+    await expect(read(text("md", `${"> ".repeat(50_000)}x`))).rejects.toMatchObject({
+      code: "unreadable_document",
+      message: expect.stringContaining("nested too deeply"),
+    });
+  });
+
+  test("stops reading when the caller cancels", async () => {
+    const cancelled = new AbortController();
+    const reading = readDocument(text("md", "_a__b".repeat(100_000)), { signal: cancelled.signal });
+    const start = performance.now();
+    setTimeout(() => cancelled.abort(new Error("cancelled")), 200);
+    await expect(reading).rejects.toThrow("cancelled");
+    expect(performance.now() - start).toBeLessThan(5_000);
+  });
+
+  test("the reading process may read its code and no other file, and start no process", async () => {
+    const script = `console.log(JSON.stringify({
+    allowed: ["fs.write", "child", "addon"].filter((scope) => process.permission.has(scope)),
+    passwords: process.permission.has("fs.read", "/etc/passwd"),
+    code: process.permission.has("fs.read", ${JSON.stringify(import.meta.filename)}),
+  }))`;
+    const { stdout } = await promisify(execFile)(process.execPath, [...READER_FLAGS, "-e", script]);
+    expect(JSON.parse(stdout)).toEqual({ allowed: [], passwords: false, code: true });
+  });
+
+  test("a PDF is read paragraph by paragraph, under its headings or else its pages", async () => {
+    const content = smallPdf([
+      [
+        { size: 20, y: 780, text: "Opening hours" },
+        { size: 11, y: 740, text: "The shop is open from nine to six on week-" },
+        { size: 11, y: 726, text: "days. On Sundays it is closed." },
+        { size: 11, y: 690, text: "Dogs are welcome." },
+      ],
+      [{ size: 11, y: 780, text: "Call us at any time." }],
+    ]);
+    expect(await chunksOf({ format: "pdf", content })).toEqual([
+      {
+        heading: "Opening hours",
+        text: "The shop is open from nine to six on weekdays. On Sundays it is closed.\nDogs are welcome.\nCall us at any time.",
+      },
+    ]);
+    const untitled = smallPdf([[], [{ size: 11, y: 700, text: "Alone." }]]);
+    expect(await chunksOf({ format: "pdf", content: untitled })).toEqual([{ heading: "p. 2", text: "Alone." }]);
+  });
+
+  test("a NUL in the text of a PDF is replaced, since PostgreSQL stores none", async () => {
+    const map = "1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfchar <42> <0000> endbfchar";
+    const content = pdfFile([
+      "<< /Type /Catalog /Pages 2 0 R >>",
+      "<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+      "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>",
+      "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> /Contents 5 0 R >>",
+      pdfStream("", "BT /F1 11 Tf 50 700 Td (ABC) Tj ET"),
+      pdfStream("", map),
+    ]);
+    expect(await chunksOf({ format: "pdf", content })).toEqual([{ heading: "p. 1", text: "A\uFFFDC" }]);
+  });
+
+  test("refuses what is no PDF or is cut, and reads the next one", async () => {
+    const whole = smallPdf([[{ size: 11, y: 700, text: "Whole." }]]);
+    const broken: RawDocument[] = [
+      { format: "pdf", content: await readFile(new URL(import.meta.url)) },
+      { format: "pdf", content: new Uint8Array() },
+      { format: "pdf", content: Buffer.from("%PDF-1.7\n%%EOF") },
+    ];
+    for (const each of broken)
+      await expect(read(each)).rejects.toMatchObject({
+        code: "unreadable_document",
+        message: expect.stringContaining("not a whole PDF"),
+      });
+    expect(await chunksOf({ format: "pdf", content: whole })).toHaveLength(1);
+  });
+});

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { shapeOf } from "./json-shape.ts";
+
+const shape = (text: string, maxStructureBytes = 1_000) => shapeOf(Buffer.from(text), maxStructureBytes);
+
+test.each([
+  ["1", 0, 1],
+  ['"x"', 0, 2],
+  ["[]", 1, 2],
+  ['{"a":{"b":[1,-2.5e3]}}', 3, 20],
+  ['[[],{},[[]]] "', 3, 14],
+  [' \t\r\n{ "key" : null } ', 1, 9],
+  ['{"a":"}]]]"}', 1, 7],
+])("%s has %i levels and %i bytes of structure", (text, levels, structureBytes) => {
+  expect(shape(text)).toEqual({ levels, structureBytes });
+});
+
+test("the content of strings is no structure, whatever is escaped in it", () => {
+  const texts = ["", "[{", '"', "\\", '\\"[', "\\\\", '\\\\"{,', "\u0000\ud83d\ude00\ud83d", "ä€😀"];
+  for (const text of texts) {
+    const json = JSON.stringify({ [text]: [text, 1] });
+    expect(shape(json), json).toEqual({ levels: 2, structureBytes: '{"":["",1]}'.length });
+    expect(shape(json.replaceAll(/[^\x20-\x7e]/g, escaped)), json).toEqual(shape(json));
+  }
+});
+
+test("a string that is not closed ends with the text", () => {
+  for (const text of ['"abc', '"abc\\', '"abc\\"', '"'])
+    expect(shape(text), text).toEqual({ levels: 0, structureBytes: 2 });
+});
+
+test("the measuring stops above its limit", () => {
+  expect(shape("[".repeat(100_000), 10)).toEqual({ levels: 11, structureBytes: 11 });
+  expect(shape('""'.repeat(100_000), 10)).toEqual({ levels: 0, structureBytes: 12 });
+});
+
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}

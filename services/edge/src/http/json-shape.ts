@@ -1,0 +1,42 @@
+export type JsonShape = {
+  /** How deep objects and arrays are nested. */
+  levels: number;
+  /** Bytes that are neither white space nor the content of a string: brackets, quotes, commas, colons, numbers and literals. */
+  structureBytes: number;
+};
+
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/**
+ * Measures what JSON.parse would have to build, in one pass that stops once it has counted more than `maxStructureBytes`. What it
+ * returns of a text that is no JSON means nothing.
+ */
+export function shapeOf(text: Uint8Array, maxStructureBytes: number): JsonShape {
+  let depth = 0;
+  let levels = 0;
+  let structureBytes = 0;
+  for (let at = 0; at < text.length && structureBytes <= maxStructureBytes; at++) {
+    const byte = text[at] as number;
+    if (byte <= SPACE) continue;
+    structureBytes++;
+    if (byte === QUOTE) {
+      at = endOfString(text, at);
+      structureBytes++;
+    } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) levels = Math.max(levels, ++depth);
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth--;
+  }
+  return { levels, structureBytes };
+}
+
+/** Where the quote is that closes the string which begins at `start`; the text's length when there is none. */
+function endOfString(text: Uint8Array, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1;
+  return at;
+}

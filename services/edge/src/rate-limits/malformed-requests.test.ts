@@ -1,0 +1,91 @@
+import fastify from "fastify";
+import { expect, test } from "vitest";
+import { errors } from "../http/errors.plugin.ts";
+import { HttpError } from "../http/index.ts";
+import { createLocalLimiter } from "./local-limiter.ts";
+import { createMalformedRequests } from "./malformed-requests.ts";
+import { POLICIES, type RateLimiter } from "./rate-limiter.ts";
+
+const { limit, windowMs } = POLICIES.malformed;
+
+/** Replicas that share one limiter, with a route for well-formed requests and one for malformed ones. */
+function createReplicas(count: number) {
+  const clock = { now: 0 };
+  const asked: string[] = [];
+  const local = createLocalLimiter(() => clock.now);
+  const limiter: RateLimiter = {
+    take(policy, subject) {
+      asked.push(subject);
+      return local.take(policy, subject);
+    },
+  };
+  const replicas = Array.from({ length: count }, () => {
+    const malformed = createMalformedRequests(limiter, () => clock.now);
+    const app = fastify();
+    void app.register(errors, { onRefusal: () => undefined, countMalformed: malformed.count });
+    app.after(() => {
+      const onRequest = malformed.refuse;
+      app.get("/good", { onRequest }, async () => "good");
+      app.get("/bad", { onRequest }, async () => {
+        throw new HttpError(400, "invalid_message");
+      });
+    });
+    return async (path: "/good" | "/bad", remoteAddress = "192.0.2.1") =>
+      app.inject({ url: path, remoteAddress }).then(({ statusCode, headers }) => ({ statusCode, headers }));
+  });
+  return { clock, asked, replicas };
+}
+
+test("an address is refused from the request above the limit until the oldest leaves the window", async () => {
+  const { clock, replicas } = createReplicas(1);
+  const [send] = replicas;
+  if (send === undefined) throw new Error("no replica");
+  for (let sent = 0; sent < limit; sent++) {
+    clock.now = sent * 10;
+    expect((await send("/bad")).statusCode).toBe(400);
+  }
+  expect((await send("/good")).statusCode).toBe(200);
+  clock.now = 10_000;
+  expect((await send("/bad")).statusCode).toBe(429);
+  const { statusCode, headers } = await send("/good");
+  expect(statusCode).toBe(429);
+  expect(headers).toMatchObject({
+    "retry-after": "50",
+    ratelimit: '"malformed";r=0;t=50',
+    "ratelimit-policy": '"malformed";q=300;w=60',
+  });
+  clock.now = windowMs - 1;
+  expect((await send("/good")).statusCode).toBe(429);
+  clock.now = windowMs;
+  expect((await send("/good")).statusCode).toBe(200);
+  expect((await send("/bad")).statusCode).toBe(400);
+});
+
+test("neither a well-formed request nor a refused one asks the limiter", async () => {
+  const { asked, replicas } = createReplicas(1);
+  const [send] = replicas;
+  await send?.("/good");
+  expect(asked).toEqual([]);
+  for (let sent = 0; sent <= limit; sent++) await send?.("/bad");
+  expect(asked).toHaveLength(limit + 1);
+  await send?.("/good");
+  await send?.("/bad");
+  expect(asked).toHaveLength(limit + 1);
+});
+
+test("an IPv6 client is refused by its /64, and no other", async () => {
+  const { replicas } = createReplicas(1);
+  const [send] = replicas;
+  for (let sent = 0; sent <= limit; sent++) await send?.("/bad", `2001:db8:0:1::${sent.toString(16)}`);
+  expect((await send?.("/good", "2001:db8:0:1:ffff::1"))?.statusCode).toBe(429);
+  expect((await send?.("/good", "2001:db8:0:2::1"))?.statusCode).toBe(200);
+});
+
+test("a replica refuses what another has counted from the first malformed request that it gets", async () => {
+  const { replicas } = createReplicas(2);
+  const [first, second] = replicas;
+  for (let sent = 0; sent <= limit; sent++) await first?.("/bad");
+  expect((await second?.("/good"))?.statusCode).toBe(200);
+  expect((await second?.("/bad"))?.statusCode).toBe(429);
+  expect((await second?.("/good"))?.statusCode).toBe(429);
+});

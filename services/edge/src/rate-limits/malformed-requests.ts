@@ -1,0 +1,51 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { LRUCache } from "lru-cache";
+import { addressBucket, type HttpError } from "../http/index.ts";
+import { rateLimited, setRateLimitHeaders } from "./enforce.ts";
+import { POLICIES, type RateLimiter } from "./rate-limiter.ts";
+
+/**
+ * Limits how many malformed requests an address may send: those that fail validation, are too large, or show a bad access token.
+ * Above the limit every request of the address is refused before its body is read, the well-formed ones too: telling them apart is
+ * the work that the limit saves.
+ */
+export type MalformedRequests = {
+  /** Counts a malformed request. Returns the 429 to answer instead when its address has sent too many. */
+  count(request: FastifyRequest, reply: FastifyReply): Promise<HttpError | undefined>;
+  /** An onRequest hook: answers 429 while the request's address is refused. Reads this process's memory only. */
+  refuse(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void;
+};
+
+/** Refused addresses that this process remembers. One that it forgets is refused again at its next malformed request. */
+const MAX_REFUSED = 10_000;
+
+/**
+ * Counts in `limiter`, which replicas share. Each replica remembers by itself which addresses it refuses, and learns of one by the
+ * first malformed request above the limit that it receives.
+ * @param now a monotonic clock in milliseconds.
+ */
+export function createMalformedRequests(limiter: RateLimiter, now: () => number): MalformedRequests {
+  const policy = POLICIES.malformed;
+  const refusedUntil = new LRUCache<string, number>({ max: MAX_REFUSED });
+
+  function refusal(reply: FastifyReply, resetMs: number): HttpError {
+    const decision = { allowed: false, remaining: 0, resetMs };
+    setRateLimitHeaders(reply, policy, decision);
+    return rateLimited(decision);
+  }
+
+  return {
+    async count(request, reply) {
+      const bucket = addressBucket(request.ip);
+      const { allowed, resetMs } = await limiter.take(policy, bucket);
+      if (allowed) return undefined;
+      refusedUntil.set(bucket, now() + resetMs);
+      return refusal(reply, resetMs);
+    },
+    refuse(request, reply, done) {
+      const resetMs = (refusedUntil.get(addressBucket(request.ip)) ?? 0) - now();
+      if (resetMs > 0) done(refusal(reply, resetMs));
+      else done();
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { connect, type Socket } from "node:net";
+
+// A process of its own: sends bodies that are costly to parse or to check, on 16 connections, each as soon as the one before it is
+// answered. Its arguments are the edge's port and how many client addresses it claims to have: "one" or "many".
+
+const CONNECTIONS = 16;
+const FIELDS = '{"public_key":"svc_pk_x","session_id":"5f0c2d66-7f57-4b8e-8a51-0d6d3a3d9e01","message":';
+/** Up to 300 KiB a body is read. */
+const SIZES = [290_000, 1_000_000];
+
+/** A chat request whose metadata is a list that repeats `item` until it has so many bytes. */
+const listOf = (bytes: number, item: string, last = "0") =>
+  `${FIELDS}"Hello?","visitor_metadata":{"a":[${item.repeat(bytes / Buffer.byteLength(item))}${last}]}}`;
+
+const longKey = (key: number, bytes: number) => `"${String(key).padStart(bytes - 5, "x")}":0`;
+
+const COSTLY = [
+  (bytes: number) => listOf(0, "", `${"[".repeat(bytes / 2)}${"]".repeat(bytes / 2)}`),
+  (bytes: number) => listOf(bytes, "[],"),
+  (bytes: number) => listOf(bytes, '{"a":0},'),
+  (bytes: number) => listOf(bytes, "1.7976931348623157e308,"),
+  (bytes: number) => listOf(0, "", `{${Array.from({ length: bytes / 10 }, (_, key) => `"${key}":0`).join(",")}}`),
+  // As many keys and lists as are parsed at all, beside as much text as still fits.
+  (bytes: number) =>
+    listOf(0, "", `{${Array.from({ length: 3_400 }, (_, key) => longKey(key, bytes / 3_400)).join(",")}}`),
+  (bytes: number) => listOf(15_000, "[],", `"${"😀".repeat((bytes - 15_000) / 4)}"`),
+  (bytes: number) => listOf(0, "", `"${"😀".repeat(bytes / 4)}"`),
+  (bytes: number) => `${FIELDS}"${"\\ud83d\\ude00".repeat(bytes / 12)}"}`,
+  (bytes: number) => "[".repeat(bytes),
+];
+const BODIES = COSTLY.flatMap((body) => SIZES.map((bytes) => Buffer.from(body(bytes))));
+
+const [port, addresses] = process.argv.slice(2);
+let sent = 0;
+
+function nextAddress(): string {
+  return addresses === "one" ? "198.51.100.1" : `10.${(sent >> 16) & 255}.${(sent >> 8) & 255}.${sent & 255}`;
+}
+
+function sendNext(socket: Socket): void {
+  const body = BODIES[sent % BODIES.length] ?? Buffer.of();
+  const head = [
+    "POST /api/chat/ HTTP/1.1",
+    "host: parley.test",
+    "origin: https://shop.example",
+    `x-forwarded-for: ${nextAddress()}`,
+    `content-length: ${body.length}`,
+  ];
+  socket.write(`${head.join("\r\n")}\r\n\r\n`);
+  socket.write(body);
+  sent++;
+}
+
+function flood(): void {
+  const socket = connect({ port: Number(port), host: "127.0.0.1", noDelay: true });
+  socket.on("connect", () => sendNext(socket));
+  // An answer is short: it comes in one piece.
+  socket.on("data", () => sendNext(socket));
+  // A reset ends the connection like a close.
+  socket.on("error", () => undefined);
+  socket.on("close", flood);
+}
+
+for (let connection = 0; connection < CONNECTIONS; connection++) flood();
+console.log("flooding");

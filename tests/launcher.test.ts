@@ -1,0 +1,90 @@
+import { execFile } from "node:child_process";
+import { copyFile, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "./system/processes.ts";
+
+let elsewhere: string;
+beforeAll(async () => {
+  elsewhere = await realpath(await mkdtemp(join(tmpdir(), "parley-launcher-")));
+});
+afterAll(() => rm(elsewhere, { recursive: true }));
+
+type Ended = { code: number; stdout: string; stderr: string };
+
+/** Runs a launcher from another directory than the clone, with nothing in its environment but a PATH and what is given. */
+async function launch(launcher: string, args: readonly string[], given: Record<string, string> = {}): Promise<Ended> {
+  const env = { PATH: process.env.PATH, ...given };
+  try {
+    const { stdout, stderr } = await promisify(execFile)(launcher, args, { cwd: elsewhere, env });
+    return { code: 0, stdout, stderr };
+  } catch (error) {
+    const { code, stdout, stderr } = error as Ended;
+    return { code, stdout, stderr };
+  }
+}
+
+/** A clone that has the launcher and these directories. */
+async function makeClone(...directories: string[]): Promise<string> {
+  const clone = await mkdtemp(join(elsewhere, "clone-"));
+  for (const directory of directories) await mkdir(join(clone, directory), { recursive: true });
+  await copyFile(join(root, "parley"), join(clone, "parley"));
+  return clone;
+}
+
+describe("./parley", () => {
+  it("writes what the command writes and nothing else, also through a link", async () => {
+    const link = join(elsewhere, "parley");
+    await symlink(join(root, "parley"), link);
+    expect(await launch(link, ["--version"])).toEqual({ code: 0, stdout: "0.1.0\n", stderr: "" });
+  });
+
+  it("takes files from the caller's directory, and .parley from the clone", async () => {
+    const add = ["knowledge", "add", "missing.md", "--workspace", "w", "--bot", "b"];
+    expect(await launch(join(root, "parley"), add)).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `parley: there is no file ${join(elsewhere, "missing.md")}\n`,
+    });
+    const token = ["token", "--workspace", "w"];
+    const { code, stderr } = await launch(join(root, "parley"), token, { DATA_DIR: "no-data" });
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`(${join(root, "no-data")} knows of none)`)]);
+  });
+
+  it("reports that nothing is installed, and the command that installs", async () => {
+    const clone = await makeClone("packages/cli");
+    expect(await launch(join(clone, "parley"), ["--version"])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `parley: nothing is installed in ${clone}: run npx --yes pnpm@12 install there first\n`,
+    });
+  });
+
+  it.each([
+    ["v20.20.2", 1],
+    ["v22.14.0", 1],
+    ["v22.15.0", 0],
+    ["v24.0.0", 0],
+  ])("without a Node.js of its own takes %s of the PATH or reports that it is too old", async (version, expected) => {
+    const clone = await makeClone("packages/cli/node_modules", "bin");
+    const script = `#!/bin/sh\n[ "$1" = --version ] && echo ${version} || echo "ran $3 $4"\n`;
+    await writeFile(join(clone, "bin/node"), script, { mode: 0o755 });
+    const { code, stdout, stderr } = await launch(join(clone, "parley"), ["usage"], {
+      PATH: `${clone}/bin:/usr/bin:/bin`,
+    });
+    expect([code, stdout, stderr]).toEqual(
+      expected === 0
+        ? [0, "ran packages/cli/src/main.ts usage\n", ""]
+        : [1, "", "parley: needs Node.js 22.15 or newer on the PATH: install it\n"],
+    );
+  });
+
+  it("reports that there is no Node.js at all", async () => {
+    const clone = await makeClone("packages/cli/node_modules", "bin");
+    for (const command of ["dirname", "readlink"]) await symlink(`/usr/bin/${command}`, join(clone, "bin", command));
+    const { code, stderr } = await launch(join(clone, "parley"), ["usage"], { PATH: join(clone, "bin") });
+    expect([code, stderr]).toEqual([1, "parley: needs Node.js 22.15 or newer on the PATH: install it\n"]);
+  });
+});

@@ -1,0 +1,24 @@
+import { query } from "./books.ts";
+import type { System, Tenant } from "./system.ts";
+
+/**
+ * Stores fifty patterns whose automata have new states for each new text. They exceed the limit for a bot's patterns and go past the
+ * service: an older version accepted them.
+ */
+export async function storeSlowPatterns({ database }: Pick<System, "database">, tenant: Tenant): Promise<void> {
+  await query(
+    database,
+    `INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback, applies_to)
+     SELECT $1, bot_id, '(buy|sell|send).{0,60}(bitcoin|crypto)' || number, 'blocked_pattern', '', 'message'
+     FROM conversation.bots, generate_series(1, 50) number WHERE workspace_id = $1 AND slug = $2`,
+    [tenant.workspaceId, tenant.botSlug],
+  );
+}
+
+/** A random message of 4,000 characters made of the words that these patterns look for. */
+export function slowMessage(): string {
+  const words = ["buy", "sell", "send", " ", "a", "go ", "xy"];
+  return Array.from({ length: 2_000 }, () => words[Math.floor(Math.random() * words.length)])
+    .join("")
+    .slice(0, 4_000);
+}

@@ -1,0 +1,47 @@
+import { relative } from "node:path";
+import type { Problems } from "./problems.ts";
+import { readSources } from "./repository.ts";
+import { ROOT, runTool } from "./run-tool.ts";
+
+/** Rings with a configuration of their own: the images need a Docker daemon, and the pictures prove nothing. */
+const OTHER_CONFIGS = ["tests/images/vitest.config.ts", "tests/browser/pictures/vitest.config.ts"];
+
+/** Test files that no vitest project runs, that two run, or that no tsconfig.json checks. */
+export async function testProjectProblems(): Promise<Problems> {
+  const [tests, configs] = await Promise.all([
+    readSources("*.test.ts"),
+    readSources("tsconfig.json", "*/tsconfig.json"),
+  ]);
+  const [runs, checked] = await Promise.all([
+    Promise.all([listTests(), ...OTHER_CONFIGS.map((config) => listTests("--config", config))]),
+    Promise.all(configs.map(({ path }) => listTypeChecked(path))),
+  ]);
+  return unassigned(
+    tests.map(({ path }) => path),
+    runs.flat(),
+    checked.flat(),
+  );
+}
+
+/** `runs` has a path once for each project that runs it. */
+export function unassigned(tests: readonly string[], runs: readonly string[], checked: readonly string[]): string[] {
+  const isChecked = new Set(checked);
+  return tests.flatMap((path) => {
+    const projects = runs.filter((run) => run === path).length;
+    return [
+      ...(projects === 1 ? [] : [`${path}: ${projects} vitest projects run it`]),
+      ...(isChecked.has(path) ? [] : [`${path}: no tsconfig.json includes it`]),
+    ];
+  });
+}
+
+async function listTests(...args: string[]): Promise<string[]> {
+  const { isOk, stdout, stderr } = await runTool("vitest", ["list", "--filesOnly", "--json", ...args]);
+  if (!isOk) throw new Error(`vitest cannot list the tests: ${stderr}`);
+  return (JSON.parse(stdout) as { file: string }[]).map(({ file }) => relative(ROOT, file));
+}
+
+async function listTypeChecked(tsconfig: string): Promise<string[]> {
+  const { stdout } = await runTool("tsc", ["--listFilesOnly", "--project", tsconfig]);
+  return stdout.split("\n").map((file) => relative(ROOT, file));
+}

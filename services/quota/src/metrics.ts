@@ -1,4 +1,4 @@
-import { type Database, type Logger, measuredGauges, type Registry } from "@parley/service-kit";
+import { type Database, type Logger, type Registry, registerMeasuredGauges } from "@parley/service-kit";
 import { measureHolds } from "./usage/holds.store.ts";
 
 /**
@@ -6,7 +6,7 @@ import { measureHolds } from "./usage/holds.store.ts";
  * more says that turns are not closed or not settled.
  */
 export function holdGauges(registry: Registry, database: Database, log: Logger): void {
-  measuredGauges(
+  registerMeasuredGauges(
     registry,
     {
       count: { name: "parley_holds", help: "Messages held for turns that have not ended, counted to 100,000." },

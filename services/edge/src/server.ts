@@ -74,7 +74,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     log,
   );
   await startOpsServer(
-    { host: config.host, port: config.opsPort, adminToken: config.adminToken, registry, ready },
+    { host: config.host, port: config.opsPort, adminToken: config.adminToken, registry, isReady: ready },
     log,
     lifecycle,
   );

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { type Logger, traced } from "@parley/service-kit";
+import { type Logger, withSpan } from "@parley/service-kit";
 import { Redis } from "ioredis";
 import type { Decision, Policy, RateLimiter } from "./rate-limiter.ts";
 
@@ -61,7 +61,7 @@ export function createRedisLimiter(url: string, log: Logger): RedisLimiter {
   });
 
   return {
-    take: (policy, subject) => traced("sliding_window", SPAN, () => take(policy, subject)),
+    take: (policy, subject) => withSpan("sliding_window", SPAN, () => take(policy, subject)),
     close: () => redis.disconnect(),
   };
 

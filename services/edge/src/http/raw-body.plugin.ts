@@ -1,12 +1,12 @@
 import plugin from "fastify-plugin";
 
-/** Gives routes their body as bytes, whatever Content-Type says: the body decides what it is. */
+/** Passes bodies to routes as bytes and ignores Content-Type, because clients send JSON with various types. */
 export const rawBody = plugin(
   async (app) => {
     app.removeAllContentTypeParsers();
     app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
     app.addHook("onRequest", (request, _, done) => {
-      // A header that cannot be read would be refused before the body is looked at.
+      // Fastify would refuse a malformed Content-Type before it reads the body.
       request.raw.headers["content-type"] = "application/octet-stream";
       done();
     });

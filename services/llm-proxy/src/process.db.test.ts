@@ -127,7 +127,7 @@ describe("a start that cannot succeed", () => {
       },
       /GROQ_API_KEY is not set; the default model nobody:x/,
     ],
-    ["a default model nobody has", async () => ({ DEFAULT_MODEL: "openai:x" }), /openai:x is not one of a configured/],
+    ["a default model nobody has", async () => ({ DEFAULT_MODEL: "openai:x" }), /openai:x is not a model of a configured/],
     ["no token", async () => ({ INTERNAL_TOKEN: "" }), /INTERNAL_TOKEN is not set/],
   ])("%s: says what is wrong and exits 1", async (_, wrong, message) => {
     const service = await run("main.ts", { ...(await environment()), ...(await wrong()) });

@@ -13,6 +13,7 @@ import {
   type NextStep,
 } from "./generation-result.ts";
 import type { GenerationUsage } from "./meter.ts";
+import type { ReplyModeration } from "./reply-moderation.ts";
 
 export type GenerationDeps = {
   /** A monotonic clock, in milliseconds. */
@@ -53,23 +54,25 @@ export class Generation {
   }
 
   /**
-   * Generates a reply with the first candidate that can, and passes it to `sink`. Retries a candidate by its provider's policy, then
+   * Generates a reply with the first candidate that can, and passes it to `output`. Retries a candidate by its provider's policy, then
    * fails over to the next, but only before the first text. When the model calls tools, it is prompted again with their results.
    */
   async run(
     candidates: readonly Candidate[],
     toolbox: Toolbox | undefined,
-    sink: Sink<GenerationEvent>,
+    output: Pick<ReplyModeration, "sink" | "settle">,
   ): Promise<Ending> {
     this.#candidates = candidates;
     for (;;) {
-      const { ending, completion } = await this.#runRound(toolbox, sink);
+      const { ending, completion } = await this.#runRound(toolbox, output.sink);
       // Without a toolbox the model was offered no tools, so calls of any are ignored.
       if (ending.outcome !== "complete" || completion.toolRequests.length === 0 || toolbox === undefined) return ending;
+      // A blocked reply must not call tools.
+      await output.settle();
       if (this.#signal.aborted) return endingOf(this.#signal.reason);
       if (!toolbox.canCall(this.#toolRounds.length)) return { outcome: "provider_error", reason: "tool_calls" };
       try {
-        await this.#callTools(toolbox, completion, sink);
+        await this.#callTools(toolbox, completion, output.sink);
       } catch (error) {
         return endingOf(error);
       }

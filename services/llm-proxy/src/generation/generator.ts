@@ -76,7 +76,7 @@ export class Generator {
     const toolbox = await this.#openToolbox(candidates, request, signal);
     try {
       const moderation = moderateReply({ threads: patternThreads, request, sink, stop: cancel });
-      return await moderation.end(await generation.run(candidates, toolbox, moderation.sink));
+      return await moderation.end(await generation.run(candidates, toolbox, moderation));
     } finally {
       void toolbox?.close();
     }

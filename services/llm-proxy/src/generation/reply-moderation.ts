@@ -17,6 +17,8 @@ export type ReplyModerationOptions = {
 
 export type ReplyModeration = {
   sink: Sink<GenerationEvent>;
+  /** Waits until the text so far has been matched. If a pattern matches, the generation is stopped before this resolves. */
+  settle: () => Promise<void>;
   /** Must be called when the generation has ended. Sends the text that was held back and returns how the moderated generation ends. */
   end: (ending: Ending) => Promise<Ending>;
 };
@@ -28,7 +30,8 @@ export type ReplyModeration = {
 export function moderateReply({ threads, request, sink, stop }: ReplyModerationOptions): ReplyModeration {
   const { workspaceId, prompt } = request;
   const { replyPatterns } = prompt;
-  if (replyPatterns.length === 0) return { sink, end: (ending) => Promise.resolve(ending) };
+  if (replyPatterns.length === 0)
+    return { sink, settle: () => Promise.resolve(), end: (ending) => Promise.resolve(ending) };
   const patterns = patternsJson(replyPatterns);
   const filter = new ReplyFilter((text, from, isWhole) =>
     threads.match(workspaceId, { patterns, text, from, isWhole }),
@@ -62,6 +65,9 @@ export function moderateReply({ threads, request, sink, stop }: ReplyModerationO
       waiting += event;
       matching ??= matchWaiting();
       return waiting.length < MAX_WAITING_CHARACTERS ? undefined : matching;
+    },
+    async settle() {
+      await matching;
     },
     async end(ending) {
       await matching;

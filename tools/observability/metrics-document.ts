@@ -1,10 +1,10 @@
 import {
   Counter,
   createLogger,
+  createPoolMetrics,
   type Database,
   Gauge,
   Histogram,
-  poolMetrics,
   Registry,
   rpcClientFailures,
   rpcServerHistogram,
@@ -41,20 +41,20 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     matchDurations(registry);
     rpcServerHistogram(registry);
     rpcClientFailures(registry);
-    poolMetrics(registry);
+    createPoolMetrics(registry);
   },
   quota: (registry) => {
     holdGauges(registry, database, log);
     usageGauges(registry, database, log);
     reservationCounter(registry);
     rpcServerHistogram(registry);
-    poolMetrics(registry);
+    createPoolMetrics(registry);
   },
   "llm-proxy": (registry) => {
     llmMetrics(registry, () => []);
     matchDurations(registry);
     rpcServerHistogram(registry);
-    poolMetrics(registry);
+    createPoolMetrics(registry);
   },
 };
 

@@ -1,7 +1,7 @@
 import pg from "pg";
 import type { Logger } from "./logger.ts";
 import { traceQueries } from "./tracing/queries.ts";
-import { traced } from "./tracing/tracer.ts";
+import { withSpan } from "./tracing/tracer.ts";
 
 export type Queryable = Pick<pg.ClientBase, "query">;
 export type Database = pg.Pool;
@@ -44,7 +44,7 @@ export function openDatabase(options: DatabaseOptions, log: Logger): Database {
 /** Runs `work` in one transaction; a connection whose transaction failed is not reused. */
 export function transaction<T>(database: Database, work: (connection: Connection) => Promise<T>): Promise<T> {
   const options = { kind: "client", attributes: { "db.system.name": "postgresql" } } as const;
-  return traced("transaction", options, () => inTransaction(database, work));
+  return withSpan("transaction", options, () => inTransaction(database, work));
 }
 
 async function inTransaction<T>(database: Database, work: (connection: Connection) => Promise<T>): Promise<T> {

@@ -24,7 +24,7 @@ export { type CallGuard, createGrpcServer, type GrpcServer, guardCalls, toRpcErr
 export { isUuid, isWorkspaceId } from "./ids.ts";
 export { Lifecycle } from "./lifecycle.ts";
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from "./logger.ts";
-export { measuredGauges } from "./measured-gauges.ts";
+export { registerMeasuredGauges } from "./measured-gauges.ts";
 export { createMeasurement } from "./measurement.ts";
 export {
   Counter,
@@ -47,12 +47,12 @@ export {
 export { parseMonth } from "./month.ts";
 export { startOpsServer } from "./ops-server.ts";
 export { type PeriodicTask, pause, runPeriodically } from "./periodic.ts";
-export { type PoolWatch, poolMetrics } from "./pool-metrics.ts";
-export { readiness } from "./readiness.ts";
+export { createPoolMetrics, type PoolWatch } from "./pool-metrics.ts";
+export { createReadinessProbe } from "./readiness.ts";
 export { connectPeer, type PeerOptions, readRpcMultiplex } from "./rpc-peers.ts";
 export { run } from "./run.ts";
 export { runMigrations } from "./run-migrations.ts";
 export { checkTimeouts } from "./service-role.ts";
 export { readTracing, type TracingSettings } from "./tracing/settings.ts";
-export { openSpan, type Span, traced, tracer } from "./tracing/tracer.ts";
+export { openSpan, type Span, tracer, withSpan } from "./tracing/tracer.ts";
 export { withoutLockTimeout } from "./without-lock-timeout.ts";

@@ -6,7 +6,7 @@ import { createMeasurement } from "./measurement.ts";
  * Gauges that are measured when they are scraped, all of one scrape by one call of `measure`; NaN while that fails or takes too long.
  * `gauges` says of each thing measured its metric's name and what it tells.
  */
-export function measuredGauges<K extends string>(
+export function registerMeasuredGauges<K extends string>(
   registry: Registry,
   gauges: Readonly<Record<K, { name: string; help: string }>>,
   measure: () => Promise<Readonly<Record<K, number>>>,

@@ -16,16 +16,16 @@ export type OpsServerOptions = {
   port: number;
   adminToken: string;
   registry: Registry;
-  /** Whether the service can do its work; never asked by the liveness probe. */
-  ready: () => boolean | Promise<boolean>;
+  /** Whether the service can do its work. The liveness probe never calls it. */
+  isReady: () => boolean | Promise<boolean>;
   /** Registers the service's admin services. */
   admin?: (router: ConnectRouter) => void;
 };
 
 /** Starts the ops port: `/metrics`, `/healthz/live`, `/healthz/ready`, and the admin services behind the admin token. */
 export async function startOpsServer(options: OpsServerOptions, log: Logger, lifecycle: Lifecycle): Promise<void> {
-  // A service that stops leaves the load balancers first, and answers the calls it has.
-  const ready = () => !lifecycle.isClosing && options.ready();
+  // A stopping service is not ready, so that load balancers stop sending it calls while it finishes those in flight.
+  const isReady = () => !lifecycle.isClosing && options.isReady();
   const server = createServer(
     connectNodeAdapter({
       routes: (router) => options.admin?.(router),
@@ -35,7 +35,7 @@ export async function startOpsServer(options: OpsServerOptions, log: Logger, lif
       interceptors: [mapErrors(log)],
       // The server is node:http's, so these are HTTP/1.1's own.
       fallback: (request, response) =>
-        void answer({ ...options, ready }, request as IncomingMessage, response as ServerResponse, log),
+        void answer({ ...options, isReady }, request as IncomingMessage, response as ServerResponse, log),
     }),
   );
   server.requestTimeout = 60_000;
@@ -66,8 +66,8 @@ async function page(options: OpsServerOptions, path: string): Promise<{ status: 
     case "/healthz/live":
       return { status: 200, type: "text/plain", body: "live\n" };
     case "/healthz/ready": {
-      const ready = await options.ready();
-      return { status: ready ? 200 : 503, type: "text/plain", body: ready ? "ready\n" : "not ready\n" };
+      const isReady = await options.isReady();
+      return { status: isReady ? 200 : 503, type: "text/plain", body: isReady ? "ready\n" : "not ready\n" };
     }
     default:
       return { status: 404, type: "text/plain", body: "not found\n" };

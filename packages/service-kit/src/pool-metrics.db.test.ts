@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openDatabase, transaction } from "./database.ts";
 import { createLogger } from "./logger.ts";
 import { Registry } from "./metrics.ts";
-import { poolMetrics } from "./pool-metrics.ts";
+import { createPoolMetrics } from "./pool-metrics.ts";
 
 test("a pool tells what is used, what waits, and how long connections were in use", async () => {
   const { url, drop } = await createDatabase();
@@ -13,7 +13,7 @@ test("a pool tells what is used, what waits, and how long connections were in us
     await drop();
   });
   const registry = new Registry();
-  poolMetrics(registry)("main", pool);
+  createPoolMetrics(registry)("main", pool);
   const value = async (series: string) => {
     const line = (await registry.metrics()).split("\n").find((each) => each.startsWith(`${series} `));
     return Number(line?.split(" ").at(-1));

@@ -6,7 +6,7 @@ import { DURATION_BUCKETS } from "./metrics.ts";
 export type PoolWatch = (name: string, pool: Database) => void;
 
 /** How a service's connection pools are used. What a connection is taken for is one statement or one transaction. */
-export function poolMetrics(registry: Registry): PoolWatch {
+export function createPoolMetrics(registry: Registry): PoolWatch {
   const registers = [registry];
   const pools = new Map<string, Database>();
   new Gauge({

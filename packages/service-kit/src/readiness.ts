@@ -3,7 +3,7 @@ import type { Database } from "./database.ts";
 const CACHE_MS = 1_000;
 
 /** A probe that asks the database at most once a second. */
-export function readiness(database: Database): () => Promise<boolean> {
+export function createReadinessProbe(database: Database): () => Promise<boolean> {
   let asked = Number.NEGATIVE_INFINITY;
   let answer: Promise<boolean> = Promise.resolve(false);
   return () => {

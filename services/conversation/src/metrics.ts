@@ -1,5 +1,12 @@
 import { OUTCOME_NAMES } from "@parley/rpc/outcomes";
-import { Counter, type Database, Histogram, type Logger, measuredGauges, type Registry } from "@parley/service-kit";
+import {
+  Counter,
+  type Database,
+  Histogram,
+  type Logger,
+  type Registry,
+  registerMeasuredGauges,
+} from "@parley/service-kit";
 import { MEANING_RESULTS } from "./knowledge/semantic-search.service.ts";
 import { measureOutbox } from "./settlement/outbox.store.ts";
 
@@ -16,7 +23,7 @@ export function settleLag(registry: Registry): Histogram {
 }
 
 export function outboxGauges(registry: Registry, database: Database, log: Logger): void {
-  measuredGauges(
+  registerMeasuredGauges(
     registry,
     {
       depth: { name: "parley_outbox_depth", help: "Closed turns that are not settled yet, counted to 100,000." },
@@ -57,7 +64,7 @@ export function meaningSearches(registry: Registry): Counter<"result"> {
 }
 
 export function embeddingGauge(registry: Registry, countLeft: () => Promise<number>, log: Logger): void {
-  measuredGauges(
+  registerMeasuredGauges(
     registry,
     {
       left: {

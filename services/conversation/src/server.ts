@@ -18,14 +18,14 @@ import {
   checkTimeouts,
   connectPeer,
   createGrpcServer,
+  createPoolMetrics,
+  createReadinessProbe,
   createRegistry,
   guardCalls,
   type Lifecycle,
   type Logger,
   openDatabase,
   type PeriodicTask,
-  poolMetrics,
-  readiness,
   rpcClientFailures,
   rpcServerHistogram,
   runPeriodically,
@@ -65,7 +65,7 @@ const EMBED_EVERY_MS = 5_000;
 /** Starts the conversation service: its data plane on the gRPC port, its admin services on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const registry = createRegistry("conversation");
-  const watchPool = poolMetrics(registry);
+  const watchPool = createPoolMetrics(registry);
   // Exports hold a connection for as long as their reader takes; with a pool of their own they cannot keep turns waiting.
   const exportConnections = Math.max(1, Math.floor(config.databasePool / 5));
   const open = (pool: string, applicationName: string, maxConnections: number) => {
@@ -117,7 +117,14 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     router.service(AuditAdminService, auditAdmin(database, quota));
   };
   await startOpsServer(
-    { host, port: config.opsPort, adminToken: config.adminToken, registry, ready: readiness(database), admin },
+    {
+      host,
+      port: config.opsPort,
+      adminToken: config.adminToken,
+      registry,
+      isReady: createReadinessProbe(database),
+      admin,
+    },
     log,
     lifecycle,
   );

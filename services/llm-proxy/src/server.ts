@@ -4,12 +4,12 @@ import { CallLedgerAdminService, LlmService, ProviderAdminService } from "@parle
 import {
   checkTimeouts,
   createGrpcServer,
+  createPoolMetrics,
   createRegistry,
   guardCalls,
   type Lifecycle,
   type Logger,
   openDatabase,
-  poolMetrics,
   rpcServerHistogram,
   runPeriodically,
   startOpsServer,
@@ -46,7 +46,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     log,
   );
   lifecycle.onClose("database", () => database.end());
-  poolMetrics(registry)("main", database);
+  createPoolMetrics(registry)("main", database);
   void checkTimeouts(database, log);
 
   const metrics = createMetrics(registry, () => catalog.providers);
@@ -79,7 +79,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       adminToken: config.adminToken,
       registry,
       // Replies do not need the database, so neither does readiness.
-      ready: () => serving,
+      isReady: () => serving,
       admin: (router) => {
         router.service(ProviderAdminService, providerAdmin({ catalog, responder, countTokens, now }));
         router.service(CallLedgerAdminService, callLedgerAdmin(database, Date.now));

@@ -1,4 +1,4 @@
-import { type Database, type Logger, measuredGauges, type Registry } from "@parley/service-kit";
+import { type Database, type Logger, type Registry, registerMeasuredGauges } from "@parley/service-kit";
 import { measureHolds } from "./usage/holds.store.ts";
 
 /**
@@ -6,7 +6,7 @@ import { measureHolds } from "./usage/holds.store.ts";
  * shows that turns are not being closed or settled.
  */
 export function holdGauges(registry: Registry, database: Database, log: Logger): void {
-  measuredGauges(
+  registerMeasuredGauges(
     registry,
     {
       count: { name: "parley_holds", help: "Messages held for unsettled turns; counting stops at 100,000." },

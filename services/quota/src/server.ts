@@ -3,13 +3,13 @@ import { BooksAdminService, QuotaService, WorkspaceAdminService } from "@parley/
 import {
   checkTimeouts,
   createGrpcServer,
+  createPoolMetrics,
+  createReadinessProbe,
   createRegistry,
   guardCalls,
   type Lifecycle,
   type Logger,
   openDatabase,
-  poolMetrics,
-  readiness,
   rpcServerHistogram,
   startOpsServer,
 } from "@parley/service-kit";
@@ -33,7 +33,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     log,
   );
   lifecycle.onClose("database", () => database.end());
-  poolMetrics(registry)("main", database);
+  createPoolMetrics(registry)("main", database);
   void checkTimeouts(database, log);
   usageGauges(registry, database, log);
   const reservations = reservationCounter(registry);
@@ -45,7 +45,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       port: config.opsPort,
       adminToken: config.adminToken,
       registry,
-      ready: readiness(database),
+      isReady: createReadinessProbe(database),
       admin: (router) => {
         router.service(
           WorkspaceAdminService,

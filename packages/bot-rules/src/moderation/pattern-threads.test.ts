@@ -78,16 +78,19 @@ describe("a slow match", { timeout: 30_000 }, () => {
 
   test("of a workspace that has used its share is refused after its wait, is counted, and is nothing to another", async () => {
     const { match, count, logged } = startThreads({ share: 0.001, waitMs: 2_000 });
-    await match("ws_b", ["rude"], "how rude");
+    // A busy machine takes longer than the wait to start a thread.
+    const neighbour = () => match("ws_b", ["rude"], "how rude").catch(() => undefined);
+    await expect.poll(neighbour, { timeout: 20_000 }).toBeDefined();
+    const before = (await count("wait_timeout")) ?? 0;
     const results = await Promise.allSettled(Array.from({ length: 40 }, () => match("ws_a", SLOW, slowText())));
     const refused = results.filter(({ status }) => status === "rejected");
     expect(refused.length).toBeGreaterThan(0);
     expect(refused.length).toBeLessThan(40);
     for (const each of refused) expect(each).toMatchObject({ reason: OVERLOADED });
     await expect(match("ws_a", SLOW, "short")).rejects.toMatchObject(OVERLOADED);
-    expect(await count("wait_timeout")).toBe(refused.length + 1);
+    expect(await count("wait_timeout")).toBe(before + refused.length + 1);
     expect(logged).toContainEqual([{ workspace_id: "ws_a", result: "wait_timeout" }, "moderation refused"]);
-    expect(await match("ws_b", ["rude"], "how rude")).toMatchObject({ hit: 0 });
+    expect(await neighbour()).toMatchObject({ hit: 0 });
   });
 
   test("lets a million characters of its workspace wait, and no more", async () => {

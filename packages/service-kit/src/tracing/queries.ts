@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { traced, tracer } from "./tracer.ts";
+import { tracer, withSpan } from "./tracer.ts";
 
 /** Makes a span of each query of a pool: its statement's name and how long it took, the wait for a connection included. */
 export function traceQueries(pool: pg.Pool): void {
@@ -8,7 +8,7 @@ export function traceQueries(pool: pg.Pool): void {
   pool.query = ((...given: unknown[]) => {
     const name = nameOf(given[0]);
     const attributes = { "db.system.name": "postgresql", "db.query.summary": name };
-    return traced(name, { kind: "client", attributes }, () => query(...given));
+    return withSpan(name, { kind: "client", attributes }, () => query(...given));
   }) as typeof pool.query;
 }
 

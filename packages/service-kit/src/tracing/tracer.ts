@@ -47,7 +47,7 @@ export function openSpan(name: string, options: SpanOptions): Span | undefined {
 }
 
 /** Runs `work` as a span under the one that is being run; just runs it when there is nothing to trace. */
-export function traced<T>(name: string, options: SpanOptions, work: (span?: Span) => Promise<T>): Promise<T> {
+export function withSpan<T>(name: string, options: SpanOptions, work: (span?: Span) => Promise<T>): Promise<T> {
   const span = openSpan(name, options);
   return span === undefined
     ? work()

@@ -6,7 +6,8 @@ import { Concurrency } from "../providers/concurrency.ts";
 import { CallCancelled, ProviderFailure } from "../providers/failure.ts";
 import type { CompletionRequest } from "../providers/provider.ts";
 import { builtinSettings, DEFAULTS } from "../settings/settings.ts";
-import { type AttemptRequest, runAttempt } from "./attempt.ts";
+import { runAttempt } from "./attempt.ts";
+import type { AttemptRequest } from "./attempt-result.ts";
 
 function requestOf(stream: (request: CompletionRequest) => Promise<void>): AttemptRequest {
   const breaker = new Breaker({ failures: 1, cooldownMs: 1_000 }, () => 0);

@@ -3,7 +3,7 @@ import type { Prompt } from "@parley/rpc/llm";
 import type { GenerationOutcome } from "@parley/rpc/outcomes";
 import { CallCancelled, ProviderFailure } from "../providers/index.ts";
 import type { ToolUse } from "../tools/index.ts";
-import type { AttemptResult } from "./attempt.ts";
+import type { AttemptResult } from "./attempt-result.ts";
 import type { GenerationUsage } from "./meter.ts";
 
 export type GenerationRequest = {

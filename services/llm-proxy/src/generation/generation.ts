@@ -2,7 +2,8 @@ import { pause } from "@parley/service-kit";
 import { type Candidate, ProviderFailure, retryDelayMs, type Sink } from "../providers/index.ts";
 import type { Timeouts } from "../settings/index.ts";
 import type { Toolbox, ToolRound } from "../tools/index.ts";
-import { type AttemptRequest, type AttemptResult, type AttemptTimes, type Completion, runAttempt } from "./attempt.ts";
+import { runAttempt } from "./attempt.ts";
+import type { AttemptRequest, AttemptResult, AttemptTimes, Completion } from "./attempt-result.ts";
 import {
   type Ending,
   endingOf,

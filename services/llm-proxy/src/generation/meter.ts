@@ -1,7 +1,7 @@
 import { renderPrompt } from "../providers/index.ts";
 import { costOf, parseModelName, priceOf } from "../settings/index.ts";
 import { estimateTokens } from "../tokens/index.ts";
-import type { AttemptResult } from "./attempt.ts";
+import type { AttemptResult } from "./attempt-result.ts";
 
 /** The tokens of a generation; `cost` is null when a model has no price. */
 export type GenerationUsage = { tokensIn: number; tokensOut: number; isEstimated: boolean; cost: number | null };

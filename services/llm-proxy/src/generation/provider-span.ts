@@ -1,6 +1,6 @@
 import { openSpan, type Span } from "@parley/service-kit";
 import { ProviderFailure } from "../providers/index.ts";
-import type { AttemptRequest, AttemptResult, Completion } from "./attempt.ts";
+import type { AttemptRequest, AttemptResult, Completion } from "./attempt-result.ts";
 
 /**
  * Opens the span of one attempt, by OpenTelemetry's conventions for generative AI. It holds nothing of the prompt or the completion.

@@ -101,16 +101,20 @@ test.each([
   ],
   ["with long counts", Array.from({ length: 7 }, (_, number) => `[ab]{280}z${number}`), () => letters(4_000, "a", "b")],
   ["with classes", Array.from({ length: 7 }, (_, number) => `a\\pL{0,136}z${number}`), () => letters(4_000, "a", "b")],
-])("a bot's largest patterns %s take less than 0.5 s of the processor for 4,000 characters", (_, patterns, text) => {
-  const set = new PatternSet(patterns);
-  expect(set.size).toBeGreaterThan(MAX_BOT_SIZE * 0.95);
-  expect(set.size).toBeLessThanOrEqual(MAX_BOT_SIZE);
-  const times = Array.from({ length: 5 }, () => {
-    const each = text();
-    const before = process.cpuUsage();
-    set.firstMatch(each);
-    const { user, system } = process.cpuUsage(before);
-    return (user + system) / 1_000;
-  });
-  expect(Math.min(...times)).toBeLessThan(500);
-});
+])(
+  "a bot's largest patterns %s take less than 0.5 s of the processor for 4,000 characters",
+  (_, patterns, text) => {
+    const set = new PatternSet(patterns);
+    expect(set.size).toBeGreaterThan(MAX_BOT_SIZE * 0.95);
+    expect(set.size).toBeLessThanOrEqual(MAX_BOT_SIZE);
+    const times = Array.from({ length: 5 }, () => {
+      const each = text();
+      const before = process.cpuUsage();
+      set.firstMatch(each);
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / 1_000;
+    });
+    expect(Math.min(...times)).toBeLessThan(500);
+  },
+  30_000,
+);

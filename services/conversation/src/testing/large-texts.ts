@@ -38,7 +38,7 @@ export function largeTexts(): { name: string; format: string; content: string }[
   ];
 }
 
-/** Repeats parts up to the limit, less what stands around them. */
+/** Repeats parts up to the limit, less the tags around them. */
 function fill(part: () => string): string {
   const parts: string[] = [];
   for (let length = 0; length < LIMIT - 1_000; length += parts.at(-1)?.length ?? 0) parts.push(part());

@@ -11,7 +11,7 @@ export type PeriodicTask = {
   run: (signal: AbortSignal) => Promise<unknown>;
 };
 
-/** Runs a task now and then at intervals until the process stops. Logs a failed run and continues. */
+/** Runs a task at once, and again after each pause, until the process stops. Logs a failed run and continues. */
 export function runPeriodically({ name, everyMs, run }: PeriodicTask, log: Logger, lifecycle: Lifecycle): void {
   const stop = new AbortController();
   const running = (async () => {

@@ -35,7 +35,7 @@ const ofTenant = () => ["--workspace", tenant.workspaceId];
 const ofBot = () => [...ofTenant(), "--bot", tenant.botSlug];
 
 describe("parley workspace", () => {
-  it("creates, lists, changes the plan and how long conversations are kept", async () => {
+  it("creates, lists and changes the plan and retention", async () => {
     const created = await json<{ id: string }>("workspace", "create", "--name", "Acme", "--plan", "free");
     expect(created).toEqual({ id: expect.any(String), name: "Acme", plan: "free" });
     expect(await json("workspace", "set-plan", created.id, "scale")).toEqual({ ...created, plan: "scale" });
@@ -49,12 +49,12 @@ describe("parley workspace", () => {
     });
   });
 
-  it("takes the id that a single sign-on has already, once", async () => {
+  it("accepts a given ID once", async () => {
     const args = ["workspace", "create", "--name", "Taken", "--plan", "pro", "--id", "org-7"];
     expect(await json(...args)).toMatchObject({ id: "org-7" });
     const { code, stdout, stderr } = await say(...args);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toMatch(/^parley: .*exists.*: give another --id, or none\n$/);
+    expect(stderr).toMatch(/^parley: .*exists.*: use another --id, or omit it\n$/);
   });
 });
 
@@ -108,10 +108,10 @@ describe("parley bot", () => {
     expect(await json("bot", "list", "--workspace", workspaceId)).toContainEqual(changed);
   });
 
-  it("names the command that shows the bots there are", async () => {
+  it("names the command that lists bots", async () => {
     const { code, stderr } = await say("bot", "show", ...ofTenant(), "--slug", "nobody");
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^parley: .*: parley bot list --workspace W shows those there are\n$/);
+    expect(stderr).toMatch(/^parley: .*: list bots with parley bot list --workspace W\n$/);
   });
 });
 
@@ -155,7 +155,7 @@ describe("parley moderation", () => {
     expect(await json("moderation", "list", ...ofBot())).toEqual([]);
   });
 
-  it("passes on why a pattern is refused", async () => {
+  it("reports why a pattern is refused", async () => {
     const { code, stderr } = await say("moderation", "add", ...ofBot(), "--pattern", "(?=look)");
     expect(code).toBe(1);
     expect(stderr.trimEnd().split("\n")).toEqual([expect.stringMatching(/^parley: ./)]);
@@ -177,20 +177,20 @@ describe("parley knowledge", () => {
     expect(await json("knowledge", "remove", "hours.txt", ...ofBot())).toEqual({ name: "hours.txt", removed: true });
   });
 
-  it("sends nothing when one of the files is not there", async () => {
+  it("sends nothing when one of the files does not exist", async () => {
     const before = await json("knowledge", "list", ...ofBot());
     await writeFile(join(dir, "more.md"), "More.\n");
     const { code, stderr } = await runCli(["knowledge", "add", "more.md", "missing.md", ...ofBot()], env, dir);
-    expect([code, stderr]).toEqual([1, `parley: there is no file ${join(dir, "missing.md")}\n`]);
+    expect([code, stderr]).toEqual([1, `parley: ${join(dir, "missing.md")} does not exist: check the path\n`]);
     expect(await json("knowledge", "list", ...ofBot())).toEqual(before);
   });
 
-  it("names every file that cannot be read, and sends none", async () => {
+  it("reports every unreadable file and sends none", async () => {
     await writeFile(join(dir, "latin.txt"), Uint8Array.of(0xe9));
     const { code, stderr } = await runCli(["knowledge", "add", "latin.txt", "missing.md", ...ofBot()], env, dir);
     expect([code, stderr]).toEqual([
       1,
-      `parley: latin.txt is not UTF-8 text: convert it first\nparley: there is no file ${join(dir, "missing.md")}\n`,
+      `parley: latin.txt is not UTF-8 text: convert it to UTF-8\nparley: ${join(dir, "missing.md")} does not exist: check the path\n`,
     ]);
   });
 
@@ -228,7 +228,7 @@ describe("parley knowledge", () => {
     ]);
   });
 
-  it("stops at a failure that is no document's", async () => {
+  it("stops at an error that does not concern one document", async () => {
     const args = ["knowledge", "add", "first.md", "last.md", ...ofTenant(), "--bot", "nobody", "--json"];
     const { code, stdout, stderr } = await runCli(args, env, dir);
     expect([code, stdout]).toEqual([1, ""]);
@@ -237,7 +237,7 @@ describe("parley knowledge", () => {
 });
 
 describe("parley usage, audit and conversation", () => {
-  it("shows what a turn left in the books and in the transcript, until it is erased", async () => {
+  it("shows the usage and transcript of a turn until the session is erased", async () => {
     const other = await createTenant(system.admin, { plan: "free" });
     const workspace = ["--workspace", other.workspaceId];
     const id = crypto.randomUUID();
@@ -276,7 +276,7 @@ describe("parley usage, audit and conversation", () => {
     expect(await json("usage", ...workspace)).toMatchObject({ used: 1 });
   });
 
-  it("exits 1 with --check when the books do not balance, and 0 without", async () => {
+  it("exits 1 with --check when usage does not reconcile, and 0 without", async () => {
     const other = await createTenant(system.admin);
     const workspace = ["--workspace", other.workspaceId];
     await chat(system.url(), other);
@@ -286,14 +286,14 @@ describe("parley usage, audit and conversation", () => {
     const { code, stdout } = await say("audit", ...workspace, "--check");
     expect(code).toBe(1);
     expect(stdout).toMatch(new RegExp(`${other.workspaceId} +usage_is_not_ledger`));
-    expect(stdout).toContain("The books do not balance");
+    expect(stdout).toContain("Turns and usage differ");
   });
 });
 
 describe("parley usage --all", () => {
   type Billing = { month: string; workspaces: Record<string, unknown>[]; totals: Record<string, unknown> };
 
-  it("bills every workspace with its calls' tokens, those of failed turns too, as table, CSV and JSON", async () => {
+  it("bills every workspace with tokens, including those of failed turns, as table, CSV and JSON", async () => {
     const name = '=Müller, "Söhne"';
     const { id } = await json<{ id: string }>("workspace", "create", "--name", name, "--plan", "free");
     await json("bot", "create", "--workspace", id, "--slug", "b", "--model", "openai:default");
@@ -332,14 +332,14 @@ describe("parley usage --all", () => {
     expect((await json<Billing>("usage", "--all", "--month", "2020-01")).totals).toMatchObject({ used: 0, calls: 0 });
   });
 
-  it("is asked for by name", async () => {
+  it("requires --workspace or --all", async () => {
     expect(await say("usage")).toMatchObject({ code: 2, stderr: expect.stringContaining("--workspace W, or --all") });
     expect((await say("usage", "--all", "--workspace", "w")).code).toBe(2);
   });
 });
 
 describe("parley provider", () => {
-  it("lists what is configured, never a key, and asks it a question", async () => {
+  it("lists providers without keys and checks one", async () => {
     const listed = await say("provider", "list", "--json");
     expect(listed.stdout).not.toContain("sk-key-of-the-tests");
     expect(JSON.parse(listed.stdout)).toMatchObject({
@@ -361,7 +361,7 @@ describe("parley provider", () => {
 describe("parley top", () => topSuite(() => ({ system, env })));
 
 describe("parley migrate", () => {
-  it("brings a database to this version, and finds nothing to do the second time", async () => {
+  it("migrates a database and finds nothing to do the second time", async () => {
     const database = { ...env, DATABASE_URL: system.database.url };
     const { code, stdout } = await runCli(["migrate", "quota"], database);
     expect([code, stdout]).toEqual([0, "quota: up to date\n"]);
@@ -370,7 +370,7 @@ describe("parley migrate", () => {
     );
   });
 
-  it("says what keeps it from the database", async () => {
+  it("reports why the database is unreachable", async () => {
     const url = `postgres://u:hush@127.0.0.1:${await freePort()}/x`;
     const { code, stderr } = await runCli(["migrate", "quota"], { ...env, DATABASE_URL: url });
     expect(code).toBe(1);
@@ -380,32 +380,32 @@ describe("parley migrate", () => {
 });
 
 describe("parley", () => {
-  it("says that a service is away, and at which address", async () => {
+  it("reports an unreachable service with its address", async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const { code, stderr } = await runCli(["workspace", "list"], { ...env, PARLEY_QUOTA_URL: url });
     expect([code, stderr]).toEqual([
       1,
-      `parley: quota does not answer at ${url}: see that PARLEY_QUOTA_URL names its ops port and that the way there is open\n`,
+      `parley: quota does not answer at ${url}: check that PARLEY_QUOTA_URL is the URL of its ops port and that the network allows the connection\n`,
     ]);
   });
 
-  it("says that the admin token is refused", async () => {
+  it("reports a refused admin token", async () => {
     const { code, stderr } = await runCli(["workspace", "list"], { ...env, ADMIN_TOKEN: "wrong" });
     expect(code).toBe(1);
     expect(stderr).toMatch(/refused the admin token: set ADMIN_TOKEN/);
   });
 
-  it("says that an address is not an ops port", async () => {
+  it("reports a URL that is not an ops port", async () => {
     const { code, stderr } = await runCli(["workspace", "list"], { ...env, PARLEY_QUOTA_URL: system.url() });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/does not know this call: it must be the ops port of quota/);
+    expect(stderr).toMatch(/does not implement this call: use the URL of the ops port of quota/);
   });
 
-  it("needs only the address that a command uses", async () => {
+  it("requires only the URL that a command uses", async () => {
     const only = { ...env, PARLEY_CONVERSATION_URL: "", PARLEY_LLM_URL: "" };
     expect((await runCli(["workspace", "list"], only)).code).toBe(0);
     expect((await runCli(["provider", "list"], only)).stderr).toBe(
-      "parley: PARLEY_LLM_URL is not set: give the URL of its ops port\n",
+      "parley: PARLEY_LLM_URL is not set: set it to the URL of the service's ops port\n",
     );
   });
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { readSse } from "@parley/test-support";
+import { readSse, startToolServer, type ToolServer } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createPlan } from "./system/books.ts";
 import { type ChatFields, type ChatResult, chat, postChat } from "./system/chat.ts";
@@ -29,11 +29,13 @@ const PASSAGE = "Refunds take a week and a day.";
 
 let system: System;
 let env: Record<string, string>;
+let toolServer: ToolServer;
 
 beforeAll(async () => {
+  toolServer = await startToolServer();
   system = await startSystem({
     edges: 2,
-    env: { conversation: { EDGE_LEASE_SECONDS: "3" } },
+    env: { conversation: { EDGE_LEASE_SECONDS: "3" }, "llm-proxy": { EGRESS_ALLOW: "127.0.0.1/32" } },
     llmConfig: (base_url) => ({
       default_model: "openai:default",
       providers: {
@@ -56,7 +58,10 @@ beforeAll(async () => {
   };
   await createPlan(system.database, "one", 1);
 });
-afterAll(() => system?.stop());
+afterAll(async () => {
+  await system?.stop();
+  await toolServer.close();
+});
 
 const explain = (messageId: unknown, { workspaceId }: Tenant) =>
   cliJson<Explanation>(["explain", String(messageId), "--workspace", workspaceId], env);
@@ -181,6 +186,28 @@ describe("a reply that went well", () => {
     const tenant = await createTenant(system.admin, { model: "openai:tokens-10-every-40" });
     const { told } = await ask(tenant);
     expect(ms(told, "tokens")).toBeGreaterThanOrEqual(300);
+  });
+
+  test("counts a round of parallel tool calls once, and not as time of the provider", async () => {
+    const tenant = await createTenant(system.admin);
+    const { workspaceId, botSlug } = tenant;
+    const url = `${toolServer.url}/orders`;
+    const value = { description: "Finds an order.", method: "GET", url, parameters: '{"type":"object"}' };
+    const kind = { case: "http" as const, value };
+    await system.admin.tools.putTool({ workspaceId, botSlug, tool: { name: "order", kind } });
+    const delaysMs = [400, 700];
+    toolServer.answer(() => ({ body: "{}", delayMs: delaysMs.shift() ?? 0 }));
+    let requests = 0;
+    system.provider.script(() =>
+      ++requests === 1
+        ? { toolCalls: ["A7", "B8"].map((id) => ({ name: "order", arguments: JSON.stringify({ id }) })) }
+        : { tokens: ["Sent."] },
+    );
+    const { told } = await ask(tenant).finally(() => system.provider.reset());
+    expect(told.phases.map(({ name }) => name)).toContain("tools");
+    expect(ms(told, "tools")).toBeGreaterThanOrEqual(690);
+    expect(ms(told, "tools")).toBeLessThan(1_000);
+    expect(ms(told, "provider")).toBeLessThan(400);
   });
 
   test("the playground's phases are its wall time too", async () => {
@@ -308,7 +335,7 @@ describe("a reply that did not", () => {
     expect(told.phases).toEqual([{ name: "unrecorded", ms: told.wall_ms }]);
     expect(told.wall_ms).toBeGreaterThan(open.wall_ms);
     const { stdout } = await runCli(["explain", String(messageId), "--workspace", tenant.workspaceId], env);
-    expect(stdout).toContain("its edge was gone before it could tell its phases");
+    expect(stdout).toContain("the edge stopped before it reported the phases");
   });
 });
 

@@ -46,11 +46,11 @@ describe("./parley", () => {
     expect(await launch(join(root, "parley"), add)).toEqual({
       code: 1,
       stdout: "",
-      stderr: `parley: there is no file ${join(elsewhere, "missing.md")}\n`,
+      stderr: `parley: ${join(elsewhere, "missing.md")} does not exist: check the path\n`,
     });
     const token = ["token", "--workspace", "w"];
     const { code, stderr } = await launch(join(root, "parley"), token, { DATA_DIR: "no-data" });
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`(${join(root, "no-data")} knows of none)`)]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`not running in ${join(root, "no-data")}:`)]);
   });
 
   it("reports that nothing is installed, and the command that installs", async () => {

@@ -112,13 +112,13 @@ describe("a first start", () => {
     expect(await portsInUse(place)).toEqual([]);
     const { code, stderr } = await runCli(["usage", "--workspace", "demo"], place.env);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^parley: no Parley runs here \(.*npx --yes pnpm@12 start/);
+    expect(stderr).toMatch(/^parley: Parley is not running in .*npx --yes pnpm@12 start/);
 
     const startedAt = performance.now();
     const second = await startReady(place);
     expect(performance.now() - startedAt).toBeLessThanOrEqual(SECOND_START_MS * othersShare());
     expect(publicKeyOf(second)).toBe(publicKey);
-    expect(second.stdout()).toMatch(/demo\s+as it was/);
+    expect(second.stdout()).toMatch(/demo\s+unchanged/);
     expect(await cliJson(["usage", "--workspace", "demo"], place.env)).toMatchObject({
       plan: "free",
       used: 1,
@@ -155,28 +155,28 @@ describe("a running Parley", () => {
     for (const secret of secrets) for (const text of [parley.output(), ...texts]) expect(text).not.toContain(secret);
   });
 
-  it("refuses a second start on its data, wherever that would listen", async () => {
+  it("refuses a second start on the same data with other ports", async () => {
     const elsewhere = await makePlace();
     const second = await start(elsewhere, { DATA_DIR: place.dataDir });
     expect(await refused(second)).toMatch(
       new RegExp(
-        `^parley: Parley already runs on ${place.dataDir} as process ${parley.pid}, at http://localhost:${place.port}:`,
+        `^parley: Parley is already running on ${place.dataDir} as process ${parley.pid}, at http://localhost:${place.port}:`,
       ),
     );
     await elsewhere.remove();
   });
 
-  it("starts a killed database again, and works without a restart of the services", async () => {
+  it("restarts a killed database without a restart of the services", async () => {
     process.kill(await pidOf(`port=${place.port + 8}`, parley), "SIGKILL");
-    await vi.waitFor(() => expect(parley.stdout()).toMatch(/database\s+is back/), 60_000);
+    await vi.waitFor(() => expect(parley.stdout()).toMatch(/database\s+restarted/), 60_000);
     await answersAgain();
-    expect(parley.stdout()).not.toMatch(/(edge|conversation|quota|llm-proxy)\s+ended by itself/);
+    expect(parley.stdout()).not.toMatch(/(edge|conversation|quota|llm-proxy)\s+exited unexpectedly/);
   });
 
   it("starts a killed service again, and works without a restart of the others", async () => {
     for (const name of ["edge", "conversation", "quota", "llm-proxy"]) {
       process.kill(await pidOf(`services/${name}/src/main.ts`, parley), "SIGKILL");
-      await vi.waitFor(() => expect(parley.stdout()).toMatch(new RegExp(`${name}\\s+is back`)), 20_000);
+      await vi.waitFor(() => expect(parley.stdout()).toMatch(new RegExp(`${name}\\s+restarted`)), 20_000);
     }
     await answersAgain();
   });
@@ -199,20 +199,20 @@ describe("the end of a Parley", () => {
   it.runIf(hasTerminal)("is a clean one when Ctrl-C is typed, through npx and pnpm", async () => {
     const terminal = openTerminal("npx --yes pnpm@12 start", place.env);
     onTestFinished(terminal.kill);
-    await terminal.shows("Ctrl-C stops it", 120_000);
+    await terminal.shows("Press Ctrl-C to stop", 120_000);
     terminal.type(CTRL_C);
     await terminal.shows("Stopped. The data is kept", 30_000);
     expect([0, 130]).toContain(await terminal.exited);
-    expect(terminal.screen()).not.toMatch(/ended by itself|killed/);
+    expect(terminal.screen()).not.toMatch(/exited unexpectedly|killing/);
     expect(await portsInUse(place)).toEqual([]);
   });
 
-  it("leaves at once when it is told to stop a second time", async () => {
+  it("exits immediately on a second stop signal", async () => {
     const provider = await startFakeProvider([{ everyMs: 1_000 }]);
     const parley = await startReady(place, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
     const response = await ask(publicKeyOf(parley), crypto.randomUUID());
     parley.signal("SIGINT");
-    await vi.waitFor(() => expect(parley.stdout()).toContain("Ctrl-C again leaves at once"));
+    await vi.waitFor(() => expect(parley.stdout()).toContain("Press Ctrl-C again to exit immediately"));
     await vi.waitFor(() => {
       parley.signal("SIGINT");
       expect(parley.isRunning()).toBe(false);
@@ -233,8 +233,8 @@ describe("the end of a Parley", () => {
 
     const second = await startReady(place);
     expect(publicKeyOf(second)).toBe(publicKey);
-    expect(second.stdout()).toMatch(/PostgreSQL \S+ on 127\.0\.0\.1:\d+, found running/);
-    expect(second.stdout()).toMatch(/demo\s+1 document read by its bot/);
+    expect(second.stdout()).toMatch(/PostgreSQL \S+ on 127\.0\.0\.1:\d+; was already running/);
+    expect(second.stdout()).toMatch(/demo\s+1 document added/);
     const bot = await cliJson(["bot", "show", "--workspace", "demo", "--slug", "demo"], place.env);
     expect(bot).toMatchObject({ display: { name: "Renamed" } });
     await cliJson(["key", "revoke", publicKey], place.env);
@@ -272,11 +272,11 @@ describe("a start that cannot be", () => {
   });
   afterEach(() => empty.remove());
 
-  it("names the taken port and what it is for", async () => {
+  it("names the port in use and its purpose", async () => {
     const other = createServer().listen(empty.port + 4, "127.0.0.1");
     await once(other, "listening");
     expect(await refused(await start(empty))).toMatch(
-      new RegExp(`^parley: port ${empty.port + 4}, for quota, is taken: .*PORT=`),
+      new RegExp(`^parley: port ${empty.port + 4}, for quota, is in use: .*PORT=`),
     );
     await once(other.close(), "close");
   });
@@ -284,22 +284,22 @@ describe("a start that cannot be", () => {
   it.each([
     ["mysql://localhost/x", /^parley: DATABASE_URL must be a URL \(postgres, postgresql\)$/],
     ["postgres://u:hush@127.0.0.1:1/x", /^parley: cannot use DATABASE_URL: nothing listens there: /],
-    ["postgres://u:hush@host.invalid/x", /^parley: cannot use DATABASE_URL: its host is not known: /],
-  ])("says what is wrong with DATABASE_URL=%s", async (url, expected) => {
+    ["postgres://u:hush@host.invalid/x", /^parley: cannot use DATABASE_URL: its host name does not resolve: /],
+  ])("reports the problem with DATABASE_URL=%s", async (url, expected) => {
     const parley = await start(empty, { DATABASE_URL: url });
     expect(await refused(parley)).toMatch(expected);
     expect(parley.output()).not.toContain("hush");
   });
 
-  it("says that DATA_DIR cannot be written", async () => {
+  it("reports an unwritable DATA_DIR", async () => {
     const file = join(empty.dataDir, "file");
     await writeFile(file, "");
     expect(await refused(await start(empty, { DATA_DIR: join(file, "data") }))).toMatch(
-      /^parley: cannot write to .*: make it writable, or name another with DATA_DIR$/,
+      /^parley: cannot write to .*: make it writable, or set DATA_DIR to another directory$/,
     );
   });
 
-  it("names every variable that is wrong at once", async () => {
+  it("reports every invalid variable together", async () => {
     const line = await refused(await start(empty, { PORT: "70000", JWT_ISSUER: "https://sso.example" }));
     expect(line).toMatch(/^parley: JWT_AUDIENCE and JWKS_URL must be set too: .*; PORT must be a whole number/);
     await expect(access(join(empty.dataDir, "secrets.json"))).rejects.toThrow();

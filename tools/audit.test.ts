@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { findings } from "./audit.ts";
 import { NotChecked } from "./problems.ts";
 
-test("a finding is a problem, a clean audit is none, and a registry that does not answer is told from both", () => {
+test("distinguishes findings, a clean audit and an unavailable registry", () => {
   expect(findings({ isOk: true, stdout: "No known vulnerabilities found", stderr: "" })).toEqual([]);
   const found = "1 vulnerabilities found\nSeverity: 1 high";
   expect(findings({ isOk: false, stdout: found, stderr: "" })).toEqual([found]);

@@ -3,17 +3,19 @@ import { styleText } from "node:util";
 import { CHECKS, type Check } from "./checks.ts";
 import { NotChecked, type Problems } from "./problems.ts";
 
-/** Runs the checks that are named, or every one. A line each as it ends, then what the failed ones found. */
+/** Runs the named checks, by default all. Prints one line per finished check, then the problems of the failed checks. */
 async function main(names: readonly string[]): Promise<number> {
   const unknown = names.filter((name) => CHECKS.every((check) => check.name !== name));
   if (unknown.length > 0) {
-    process.stderr.write(`no check is named ${unknown.join(", ")}: ${CHECKS.map(({ name }) => name).join(", ")}\n`);
+    process.stderr.write(
+      `unknown check ${unknown.join(", ")}, use one of: ${CHECKS.map(({ name }) => name).join(", ")}\n`,
+    );
     return 2;
   }
-  const waiting = CHECKS.filter(({ name }) => names.length === 0 || names.includes(name));
+  const queue = CHECKS.filter(({ name }) => names.length === 0 || names.includes(name));
   const findings: string[] = [];
   const worker = async () => {
-    for (let check = waiting.shift(); check; check = waiting.shift()) findings.push(...(await report(check)));
+    for (let check = queue.shift(); check; check = queue.shift()) findings.push(...(await report(check)));
   };
   await Promise.all(Array.from({ length: availableParallelism() }, worker));
   for (const finding of findings) process.stdout.write(`\n${finding}\n`);

@@ -1,6 +1,7 @@
 import { auditProblems } from "./audit.ts";
 import { dependencyProblems } from "./dependencies.ts";
 import { driftProblems } from "./drift.ts";
+import { handlerProblems } from "./handlers.ts";
 import { importCycles } from "./import-cycles.ts";
 import { layoutProblems } from "./layout.ts";
 import { lockfileProblems } from "./lockfile.ts";
@@ -12,7 +13,7 @@ import { testProjectProblems } from "./test-projects.ts";
 
 export type Check = { name: string; title: string; run: () => Promise<Problems> };
 
-/** Everything that is checked besides the tests; the slow ones first, so that they run beside each other. */
+/** All checks except the tests. Slow checks come first, so that they run concurrently. */
 export const CHECKS: readonly Check[] = [
   { name: "types", title: "types", run: checkTypes },
   { name: "format", title: "format and lint", run: () => tool("biome", "check", "--colors=force", ".") },
@@ -24,7 +25,8 @@ export const CHECKS: readonly Check[] = [
     title: "proto compatibility",
     run: () => tool("buf", "breaking", "proto", "--against", "proto/released.binpb"),
   },
-  { name: "audit", title: "production dependencies without known holes", run: auditProblems },
+  { name: "handlers", title: "handler files named in the protos", run: checkHandlers },
+  { name: "audit", title: "production dependencies without known vulnerabilities", run: auditProblems },
   { name: "layout", title: "layout and imports", run: async () => layoutProblems(await readSources("*.ts")) },
   { name: "cycles", title: "import cycles", run: checkCycles },
   { name: "tests", title: "each test file in one project and type-checked", run: testProjectProblems },
@@ -41,7 +43,7 @@ async function tool(command: string, ...args: string[]): Promise<Problems> {
   return isOk ? [] : [(stdout + stderr).trim()];
 }
 
-/** The whole repository, and the packages that are compiled for another place than Node, such as a browser. */
+/** Checks the types of the whole repository, and of packages with their own tsconfig.json, such as those for the browser. */
 async function checkTypes(): Promise<Problems> {
   const others = await readSources("*/tsconfig.json");
   const problems = ["tsconfig.json", ...others.map(({ path }) => path)].map((path) =>
@@ -50,8 +52,13 @@ async function checkTypes(): Promise<Problems> {
   return (await Promise.all(problems)).flat();
 }
 
+async function checkHandlers(): Promise<Problems> {
+  const [protos, sources] = await Promise.all([readSources("proto/*.proto"), readSources("*.ts")]);
+  return handlerProblems(protos, new Set(sources.map(({ path }) => path)));
+}
+
 async function checkCycles(): Promise<Problems> {
-  return importCycles(await readSources("*.ts")).map((cycle) => `these import each other: ${cycle.join(", ")}`);
+  return importCycles(await readSources("*.ts")).map((cycle) => `import cycle: ${cycle.join(", ")}`);
 }
 
 async function checkDependencies(): Promise<Problems> {

@@ -35,7 +35,7 @@ describe("coverage", () => {
     expect(page).toContain("| 4.1/3 | Third. | **missing** |");
   });
 
-  it("names the titles that prove nothing, and those that prove what there is not", () => {
+  it("reports titles without a sentence and titles with an unknown sentence", () => {
     const tests = [
       { title: "all [4.1/1-3]", file },
       { title: "idle", file },
@@ -43,8 +43,8 @@ describe("coverage", () => {
     ];
     expect(coverage(tests, parts).problems).toEqual([
       `${file}: "idle" names no sentence`,
-      `${file}: "wrong [4.1/4] [9/1]" names 4.1/4, which there is not`,
-      `${file}: "wrong [4.1/4] [9/1]" names 9/1, which there is not`,
+      `${file}: "wrong [4.1/4] [9/1]" names the unknown sentence 4.1/4`,
+      `${file}: "wrong [4.1/4] [9/1]" names the unknown sentence 9/1`,
     ]);
   });
 });

@@ -8,10 +8,10 @@ const page = "docs/contract-coverage.md";
 
 export type ProvingTest = { title: string; file: string };
 
-/** `test("title`, also with modifiers and a table before the title; the formatter writes titles in double quotes. */
+/** Matches `test("title`, also with modifiers or a table. The formatter always uses double quotes. */
 const TEST = /\btest(?:\.\w+)*(?:\((?:[^()"]|\([^()"]*\))*\))?\(\s*"((?:[^"\\]|\\.)*)"/g;
 
-/** The titles of the tests under tests/contract. */
+/** Reads the titles of the tests under tests/contract. */
 export function readTests(): ProvingTest[] {
   const folder = join(root, "tests/contract");
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
@@ -23,7 +23,7 @@ export function readTests(): ProvingTest[] {
     });
 }
 
-/** The sentences that a title names: [4.1/3] is one, [2.2/1-10] are ten. */
+/** Returns the sentence IDs in a title. [4.1/3] is one sentence, [2.2/1-10] are ten. */
 export function idsOf(title: string): string[] {
   return [...title.matchAll(/\[([\w.]+)\/(\d+)(?:-(\d+))?\]/g)].flatMap(([, section, first, last = first]) =>
     Array.from({ length: Number(last) - Number(first) + 1 }, (_, index) => `${section}/${Number(first) + index}`),
@@ -31,19 +31,19 @@ export function idsOf(title: string): string[] {
 }
 
 export type Coverage = {
-  /** docs/contract-coverage.md as it should be. */
+  /** The generated content of docs/contract-coverage.md. */
   page: string;
-  /** Sentences without a test, and titles that name no sentence or one there is not. */
+  /** Sentences without a test, and titles without a sentence or with an unknown one. */
   problems: string[];
 };
 
-/** Sets the sentences of the contract against the tests that prove them. */
+/** Maps the sentences of the contract to the tests that prove them. */
 export function coverage(tests: readonly ProvingTest[], all: typeof parts = parts): Coverage {
   const ids = new Set(all.flatMap(({ sections }) => sections.flatMap(sentenceIds)));
   const problems = tests.flatMap(({ title, file }) => {
     const named = idsOf(title);
     if (named.length === 0) return [`${file}: "${title}" names no sentence`];
-    return named.filter((id) => !ids.has(id)).map((id) => `${file}: "${title}" names ${id}, which there is not`);
+    return named.filter((id) => !ids.has(id)).map((id) => `${file}: "${title}" names the unknown sentence ${id}`);
   });
   const proofs = Map.groupBy(
     tests.flatMap((test) => idsOf(test.title).map((id) => ({ id, test }))),
@@ -87,11 +87,11 @@ function cell(text: string): string {
   return text.replaceAll("|", "\\|");
 }
 
-/** What is wrong with the committed page; nothing when it says what the tests do. */
+/** Returns the problems of the coverage, including a stale committed page. */
 export function checkCoverage(): string[] {
-  const { page: due, problems } = coverage(readTests());
+  const { page: generated, problems } = coverage(readTests());
   const committed = readFileSync(join(root, page), "utf8");
-  return committed === due ? problems : [...problems, `${page} is stale: run pnpm generate:coverage`];
+  return committed === generated ? problems : [...problems, `${page} is stale: run pnpm generate:coverage`];
 }
 
 function main(isCheck: boolean): number {

@@ -18,23 +18,23 @@ describe("dependencyProblems", () => {
     expect(dependencyProblems(manifests, document)).toEqual([]);
   });
 
-  it("names a dependency without a reason, and a reason without a dependency", () => {
+  it("reports a dependency without a reason and a reason without a dependency", () => {
     const manifests = [manifest("a/package.json", { dependencies: { pg: "1", knex: "1" } })];
     expect(dependencyProblems(manifests, document)).toEqual([
-      "a/package.json: docs/dependencies.md does not say why knex",
-      "docs/dependencies.md explains linux, which nothing uses",
-      "docs/dependencies.md explains mac, which nothing uses",
+      "a/package.json: docs/dependencies.md has no reason for knex",
+      "docs/dependencies.md explains linux, which no package uses",
+      "docs/dependencies.md explains mac, which no package uses",
     ]);
   });
 
-  it("takes no name for a reason", () => {
+  it("rejects an empty reason", () => {
     const manifests = [manifest("a/package.json", { dependencies: { pg: "1" } })];
     expect(dependencyProblems(manifests, "- `pg`:\n")).toHaveLength(1);
   });
 });
 
 describe("lockfileProblems", () => {
-  it("finds where a package was fetched from, and passes over what packages say", () => {
+  it("reports a tarball host and ignores URLs in deprecation messages", () => {
     const lockfile = [
       "  a@1.0.0:",
       "    resolution: {integrity: sha512-x, tarball: https://host.example/a.tgz}",

@@ -4,7 +4,7 @@ const DOCUMENT = "docs/dependencies.md";
 
 type Manifest = { dependencies?: Record<string, string>; optionalDependencies?: Record<string, string> };
 
-/** Production dependencies without a line ``- `name`: why`` in the document, and lines without a dependency. */
+/** Returns production dependencies without a line ``- `name`: reason`` in the document, and lines without a dependency. */
 export function dependencyProblems(manifests: readonly SourceFile[], document: string): Problems {
   const users = new Map<string, string>();
   for (const { path, text } of manifests) {
@@ -20,8 +20,10 @@ export function dependencyProblems(manifests: readonly SourceFile[], document: s
   );
   return [
     ...[...users].flatMap(([name, path]) =>
-      explained.has(name) ? [] : [`${path}: ${DOCUMENT} does not say why ${name}`],
+      explained.has(name) ? [] : [`${path}: ${DOCUMENT} has no reason for ${name}`],
     ),
-    ...[...explained].flatMap((name) => (users.has(name) ? [] : [`${DOCUMENT} explains ${name}, which nothing uses`])),
+    ...[...explained].flatMap((name) =>
+      users.has(name) ? [] : [`${DOCUMENT} explains ${name}, which no package uses`],
+    ),
   ];
 }

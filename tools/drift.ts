@@ -6,7 +6,7 @@ import { ROOT, runTool } from "./run-tool.ts";
 
 const GENERATED = "packages/rpc/src/gen";
 
-/** Files of the generated code that differ from what the protos give now. */
+/** Returns the stale files of the code generated from the protos. */
 export async function driftProblems(): Promise<Problems> {
   const fresh = await mkdtemp(join(tmpdir(), "parley-generated-"));
   try {
@@ -26,11 +26,11 @@ export async function driftProblems(): Promise<Problems> {
 }
 
 async function compare(fresh: string, committed: string): Promise<Problems> {
-  const [wanted, there] = await Promise.all([filesIn(fresh), filesIn(committed)]);
-  const names = [...new Set([...wanted.keys(), ...there.keys()])];
+  const [expected, actual] = await Promise.all([filesIn(fresh), filesIn(committed)]);
+  const names = [...new Set([...expected.keys(), ...actual.keys()])];
   return names
-    .filter((name) => wanted.get(name) !== there.get(name))
-    .map((name) => `${GENERATED}/${name} is not what the protos give: run pnpm generate`);
+    .filter((name) => expected.get(name) !== actual.get(name))
+    .map((name) => `${GENERATED}/${name} is stale: run pnpm generate`);
 }
 
 async function filesIn(dir: string): Promise<Map<string, string>> {

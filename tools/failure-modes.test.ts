@@ -18,28 +18,30 @@ const page = (...rows: string[]) =>
 const problems = (...rows: string[]) => failureModeProblems(page(...rows), [source]);
 
 describe("the page of failure modes", () => {
-  test("names tests that there are, in every row of its tables", async () => {
+  test("names an existing test in every row", async () => {
     const [modes] = await readSources("docs/operations/failure-modes.md");
     const rows = modes?.text.split("\n").filter((line) => line.startsWith("| ")) ?? [];
     expect(rows.length).toBeGreaterThan(30);
     expect(failureModeProblems(modes?.text ?? "", await readSources("*.test.ts", "tests/*.ts"))).toEqual([]);
   });
 
-  test("is found out when it names one that there is not", () => {
+  test("is rejected with an unknown test", () => {
     expect(problems("| f | v | o | a peer is cut: one done |")).toEqual([]);
-    expect(problems("| f | v | o | a peer is cat |")).toEqual(['"f" names no test in tests/edge: "a peer is cat"']);
+    expect(problems("| f | v | o | a peer is cat |")).toEqual([
+      '"f" names no existing test in tests/edge: "a peer is cat"',
+    ]);
     expect(problems("| f | v | o | a peer is cut (`tests/books`) |")).toHaveLength(1);
     expect(problems("| f | v | o | |")).toHaveLength(1);
     expect(problems("| f | v | o | … |")).toHaveLength(1);
   });
 
-  test("may leave out what a constant or a table fills in", () => {
+  test("may abbreviate a test title with …", () => {
     expect(problems("| f | v | o | readers that read nothing: each is cut |")).toEqual([]);
     expect(problems("| f | v | o | the wire to … is cut, or a byte |")).toEqual([]);
     expect(problems("| f | v | o | the wire to … is whole |")).toHaveLength(1);
   });
 
-  test("may have tables of other things", () => {
+  test("may have tables without a test column", () => {
     const metrics = ["| metric | ordinarily |", "| --- | --- |", "| depth | 0 |"];
     expect(failureModeProblems([...metrics, "", page("| f | v | o | a peer is cut |")].join("\n"), [source])).toEqual(
       [],
@@ -47,7 +49,7 @@ describe("the page of failure modes", () => {
     expect(failureModeProblems([page("| f | v | o | |"), "", ...metrics].join("\n"), [source])).toHaveLength(1);
   });
 
-  test("leaves nothing unsaid", () => {
+  test("is rejected with an empty cell", () => {
     expect(problems("| f | | o | a peer is cut |")).toHaveLength(1);
     expect(problems("| f | v | | a peer is cut |")).toHaveLength(1);
   });

@@ -1,27 +1,27 @@
 import type { Problems, SourceFile } from "./problems.ts";
 
-/** A title: a string, or a template, that is followed by the function it names. */
+/** Matches a test title: a string or template literal before the test function. */
 const TITLE = /\(\s*(?:"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`),\s*(?:async )?\(/g;
 const FOLDER = /\s*\(`([^`]+)`\)$/;
-const USUAL_FOLDER = "tests/edge";
+const DEFAULT_FOLDER = "tests/edge";
 
-/** The rows of the page's tables that name no test there is, or say what nobody sees. */
+/** Returns the rows of the page's tables that name no existing test or have an empty cell. */
 export function failureModeProblems(page: string, sources: readonly SourceFile[]): Problems {
   const tests = sources.flatMap(({ path, text }) =>
     [...text.matchAll(TITLE)].map(([, quoted, template]) => ({ path, title: quoted ?? template ?? "" })),
   );
-  return rowsOf(page).flatMap(([fault = "", visitor = "", operator = "", named = ""]) => {
+  return rowsOf(page).flatMap(([fault = "", visitor = "", operator = "", testCell = ""]) => {
     if (visitor === "" || operator === "") return [`"${fault}" does not say what the visitor or the operator sees`];
-    const folder = FOLDER.exec(named)?.[1] ?? USUAL_FOLDER;
-    const name = named.replace(FOLDER, "");
-    const isThere = tests.some(({ path, title }) => path.startsWith(`${folder}/`) && isNamed(title, name));
-    return isThere ? [] : [`"${fault}" names no test in ${folder}: "${name}"`];
+    const folder = FOLDER.exec(testCell)?.[1] ?? DEFAULT_FOLDER;
+    const name = testCell.replace(FOLDER, "");
+    const exists = tests.some(({ path, title }) => path.startsWith(`${folder}/`) && matchesTitle(title, name));
+    return exists ? [] : [`"${fault}" names no existing test in ${folder}: "${name}"`];
   });
 }
 
-/** The cells of every row, without the heads, of the tables that say in their last column which test it is. */
+/** Returns the cells of every body row of the tables whose last column is "test". */
 function rowsOf(page: string): string[][] {
-  let isTested = false;
+  let isInTestTable = false;
   const lines = page.split("\n");
   return lines.flatMap((line, at) => {
     if (!line.startsWith("| ") || line.startsWith("| -")) return [];
@@ -30,13 +30,13 @@ function rowsOf(page: string): string[][] {
       .slice(1, -1)
       .map((cell) => cell.trim());
     const isHead = lines[at + 1]?.startsWith("| -") ?? false;
-    if (isHead) isTested = cells.at(-1) === "test";
-    return isTested && !isHead ? [cells] : [];
+    if (isHead) isInTestTable = cells.at(-1) === "test";
+    return isInTestTable && !isHead ? [cells] : [];
   });
 }
 
-/** Whether a title says what the page says, piece by piece: … stands for what a table or a constant fills in. */
-function isNamed(title: string, name: string): boolean {
+/** Returns whether a title matches the name on the page, in which … stands for any text. */
+function matchesTitle(title: string, name: string): boolean {
   let at = 0;
   for (const piece of name.split("…").map((part) => part.trim())) {
     const found = title.indexOf(piece, at);

@@ -44,17 +44,17 @@ const MUST_NOT_IMPORT: Readonly<Record<string, readonly string[]>> = {
   plain: ["route", "plugin", "rpc", "admin", "worker", "service", "client", "store"],
 };
 
-/** Files that wire a service together, and what only tests, a thread or a child process load. */
+/** Files that wire a service together, tests, and files that run in a worker thread or a child process. */
 const EXEMPT =
   /(?:^|\/)(?:main|server|app|config|migrate)\.ts$|(?:^|[./])metrics\.ts$|\.(?:thread|child)\.ts$|\.test\.ts$|\/testing\//;
 
-/** Packages and Node modules that do I/O; a plain file may import their types alone. */
+/** Packages and Node modules that do I/O. A plain file may import only their types. */
 const DOES_IO =
   /^(?:pg|knex|ioredis|undici|openai|@grpc\/|node:(?:fs|http|http2|https|net|tls|dns|child_process|worker_threads))/;
-/** Functions of those that do none. */
+/** Exports of these modules that do no I/O. */
 const PURE_NAMES = new Set(["isIP", "isIPv4", "isIPv6", "BlockList", "STATUS_CODES"]);
 
-/** Imports that break the table of CONTRIBUTING.md: between packages, between features, and between roles. */
+/** Returns the imports that break the rules of CONTRIBUTING.md between packages, features and roles. */
 export function layoutProblems(files: readonly SourceFile[]): Problems {
   const byPath = new Map(files.map((file) => [file.path, file]));
   return files.flatMap(({ path, text }) => {
@@ -72,7 +72,7 @@ export function layoutProblems(files: readonly SourceFile[]): Problems {
   });
 }
 
-/** The innermost package that a file belongs to; undefined for tools/, which maintains the whole repository. */
+/** Returns the innermost package of a file; undefined for tools/, which maintains the whole repository. */
 function packageOf(path: string): string | undefined {
   const homes = Object.keys(MAY_IMPORT).filter((home) => path.startsWith(`${home}/`));
   return homes.sort((a, b) => b.length - a.length)[0];
@@ -91,7 +91,7 @@ function refuseRelative(path: string, home: string, specifier: string): string |
   return MAY_REACH[home]?.some((folder) => target.startsWith(folder)) ? undefined : "it leaves its package";
 }
 
-/** A feature is a folder of a service; others use it through its index.ts. */
+/** Refuses imports from another feature (a folder of a service) except through its index.ts. */
 function refuseFeature(path: string, specifier: string): string | undefined {
   if (!path.startsWith("services/") || EXEMPT.test(path)) return undefined;
   const target = targetOf(path, specifier);
@@ -104,7 +104,7 @@ function featureOf(path: string): string | undefined {
   return /^services\/[^/]+\/src\/[^/]+(?=\/)/.exec(path)?.[0];
 }
 
-/** Types are free: they do nothing at run time. An index.ts has the roles of the files that it exports. */
+/** Refuses imports of values from forbidden roles. An index.ts has the roles of the files that export the names. */
 function refuseRole(path: string, { specifier, isType, names }: Import, files: ReadonlyMap<string, SourceFile>) {
   const role = roleOf(path);
   const refused = role === undefined ? undefined : MUST_NOT_IMPORT[role];
@@ -115,7 +115,7 @@ function refuseRole(path: string, { specifier, isType, names }: Import, files: R
   return wrong && `a ${role} file must not import a ${wrong} file`;
 }
 
-/** The files from which an index.ts exports these names as values. */
+/** Returns the files from which an index.ts exports these values. */
 function exportersOf(index: SourceFile | undefined, names: readonly string[]): string[] {
   if (index === undefined) return [];
   return importsOf(index.text)
@@ -129,7 +129,7 @@ function refuseIo(path: string, { specifier, isType, names }: Import): string | 
   return "a plain file does no I/O: give it the suffix of its role";
 }
 
-/** Undefined outside the services and for files that no rule of roles binds. */
+/** Returns a file's role; undefined outside the services and for exempt files. */
 function roleOf(path: string): string | undefined {
   if (!/^services\/[^/]+\/src\//.test(path) || EXEMPT.test(path) || path.endsWith("/index.ts")) return undefined;
   return /\.(\w+)\.ts$/.exec(path)?.[1] ?? "plain";

@@ -1,6 +1,6 @@
 import type { Problems } from "./problems.ts";
 
-/** Lines of the lockfile that say where a package was fetched from: that differs from place to place. */
+/** Returns the lines of the lockfile with a registry or tarball URL, which depends on the machine. */
 export function lockfileProblems(lockfile: string): Problems {
   return lockfile
     .split("\n")

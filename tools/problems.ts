@@ -1,11 +1,11 @@
-/** What a check found, a line each; none when all is well. */
+/** The problems that a check found, one line each. */
 export type Problems = readonly string[];
 
 export type SourceFile = {
-  /** From the top of the repository, with forward slashes. */
+  /** Relative to the repository root, with forward slashes. */
   path: string;
   text: string;
 };
 
-/** Thrown by a check that could not be made, in a way that is not the repository's fault: said loudly, and no ✓. */
+/** Thrown by a check that could not run for a reason outside the repository, such as a missing network. */
 export class NotChecked extends Error {}

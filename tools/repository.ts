@@ -3,12 +3,12 @@ import { join } from "node:path";
 import type { SourceFile } from "./problems.ts";
 import { ROOT, runTool } from "./run-tool.ts";
 
-/** The repository's files that match git's patterns, new ones too, but nothing that is ignored. */
+/** Reads the files that match the git patterns, including untracked files and excluding ignored ones. */
 export async function readSources(...patterns: string[]): Promise<SourceFile[]> {
   const args = ["ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", ...patterns];
   const { stdout } = await runTool("git", args);
   const files = stdout.split("\n").map(async (path) => {
-    // Git still lists what was just removed.
+    // Git still lists a deleted file until the deletion is staged.
     const text = path === "" ? undefined : await readFile(join(ROOT, path), "utf8").catch(() => undefined);
     return text === undefined ? [] : [{ path, text }];
   });

@@ -1,6 +1,6 @@
 /**
- * Replaces the generated part of a document: what is between the comments `<!-- name: … -->` and `<!-- /name -->`. Throws if the document
- * has no such part.
+ * Replaces the generated section of a document, between the comments `<!-- name: … -->` and `<!-- /name -->`. Throws if the section is
+ * missing.
  */
 export function replaceSection(document: string, name: string, content: string): string {
   const section = new RegExp(`(<!-- ${name}: [^\\n]*-->).*?(<!-- /${name} -->)`, "s");

@@ -10,7 +10,7 @@ const FAILED = [
 ].join(" or ");
 const ALL = FAILED.replace(', finish="error"', "");
 
-/** Do visitors get replies, how fast, and which part is at fault when they do not? */
+/** Shows whether visitors get replies, how fast, and which part fails. */
 export const CHAT: Dashboard = {
   uid: "parley-chat",
   title: "Parley / Chat",
@@ -23,7 +23,7 @@ export const CHAT: Dashboard = {
           title: "Turns",
           shows: "Turns per second.",
           normal: "Follows the visitors' daily pattern.",
-          act: "0 while visitors are active: check _Replicas that answer_ and _Answers other than 2xx_ on the Service dashboard.",
+          act: "0 while visitors are active: check _Responding replicas_ and _Responses other than 2xx_ on the Service dashboard.",
           unit: "suffix:/s",
           stat: true,
           queries: [{ expr: `sum(${rate("parley_turns_total")})`, legend: "turns" }],
@@ -81,7 +81,7 @@ export const CHAT: Dashboard = {
         {
           title: "Time to first token",
           shows: "From the visitor's request to the first token, the provider's time included.",
-          normal: "Little more than _First-token time of the provider_.",
+          normal: "Slightly above _First-token time of the provider_.",
           act: "Rises: the two panels beside it show whether Parley or the provider is slow.",
           unit: "s",
           queries: [0.5, 0.9, 0.99].map((q) => ({
@@ -160,7 +160,7 @@ export const CHAT: Dashboard = {
         {
           title: "Errors by code",
           shows:
-            "Errors that visitors receive in a stream, by code. `provider_auth`: the provider refuses the key. `internal_error`: a service of Parley failed.",
+            "Errors that visitors receive in a stream, by code. `provider_auth`: the provider refuses the key. `internal_error`: a Parley service failed.",
           normal: "None, or single ones.",
           act: "One code persists: ParleyTurnsFailing lists the action for each code.",
           unit: "suffix:/s",
@@ -170,7 +170,7 @@ export const CHAT: Dashboard = {
         {
           title: "Cancelled and stalled streams",
           shows:
-            "Share of turns whose visitor left before the end, and share of turns cut because the reader stopped reading.",
+            "Share of turns whose visitor disconnected before the end, and share of turns cut because the client stopped reading.",
           normal: "The same from day to day.",
           act: "Rises suddenly: replies are slow, or a proxy in front buffers them. Run `parley doctor`.",
           unit: "percentunit",
@@ -187,7 +187,7 @@ export const CHAT: Dashboard = {
         },
         {
           title: "Stored outcomes",
-          shows: "Turn outcomes that the conversation service stored. `interrupted`: the turn's edge is gone.",
+          shows: "Turn outcomes that the conversation service stored. `interrupted`: the turn's edge died.",
           normal: "As _Turns by finish_, with `done` for `stop`; no `interrupted`.",
           act: "`interrupted` without a node failure: an edge was killed. Check for `OOMKilled` and for a grace period below `edge.drainSeconds`.",
           unit: "suffix:/s",
@@ -201,7 +201,7 @@ export const CHAT: Dashboard = {
       panels: [
         {
           title: "Generations by provider and outcome",
-          shows: "Generations per second, by the provider that answered or was tried last.",
+          shows: "Generations per second, by the provider of the last attempt.",
           normal: "Almost all `complete`; some `cancelled`.",
           act: "An error outcome persists at one provider: see _Failed attempts by reason_.",
           unit: "suffix:/s",
@@ -216,7 +216,7 @@ export const CHAT: Dashboard = {
         {
           title: "Failed attempts by reason",
           shows:
-            "Every failed request to a provider, whether or not a retry or another model made up for it. `http_401`: key refused. `http_429`: rate limit. `breaker_open`: not sent.",
+            "Every failed request to a provider, including those after which a retry or another model succeeded. `http_401`: key refused. `http_429`: rate limit. `breaker_open`: not sent.",
           normal: "None, or single `http_429`.",
           act: "One reason persists: see ParleyProviderBreakerOpen, or ParleyProviderRefusesKey for `http_401` and `http_403`.",
           unit: "suffix:/s",
@@ -239,7 +239,7 @@ export const CHAT: Dashboard = {
         },
         {
           title: "Circuit breaker",
-          shows: "0: closed. 1: half open, one request tries. 2: open, the provider is not asked.",
+          shows: "0: closed. 1: half open, one test request. 2: open, no requests.",
           normal: "0.",
           act: "2: see ParleyProviderBreakerOpen.",
           unit: "short",

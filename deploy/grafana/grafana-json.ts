@@ -5,7 +5,7 @@ const STAT_HEIGHT = 4;
 const CHART_HEIGHT = 8;
 const SCHEMA_VERSION = 39;
 
-// biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of Grafana's
+// biome-ignore lint/suspicious/noTemplateCurlyInString: a Grafana variable
 const DATASOURCE = { type: "prometheus", uid: "${datasource}" };
 
 /** A dashboard as Grafana imports it. */
@@ -24,7 +24,7 @@ export function grafanaJson({ uid, title, description, rows }: Dashboard): objec
     });
     y += 1;
     const { length: count } = row.panels;
-    // No row ends in a hole: three charts beside each other, or two where that comes out even.
+    // Three charts per line, or two if that leaves no gap at the end of the row.
     const chartWidth = count % 3 === 0 ? WIDTH / 3 : WIDTH / 2;
     let x = 0;
     for (const panel of row.panels) {
@@ -128,7 +128,7 @@ function datasourceVariable(): object {
   };
 }
 
-/** One Prometheus may watch several installations, a namespace each. Without namespaces, "All" is all there is. */
+/** One Prometheus may watch several installations, a namespace each. Without namespace labels, only "All" can be selected. */
 function namespaceVariable(): object {
   const query = "label_values(parley_streams_open, namespace)";
   return {

@@ -1,9 +1,9 @@
 import { type Dashboard, of, quantile, rate } from "./panel.ts";
 
-/** A gauge that each replica of the quota service reads from the database: the same value in all, so it is not summed. */
+/** A gauge that each replica of the quota service reads from the database. All replicas have the same value, so it is not summed. */
 const usage = (metric: string) => `max by (plan) (${of(metric)})`;
 
-/** Which workspaces are near their cap, and is every turn accounted for? */
+/** Shows which workspaces are near their cap, and whether every turn is accounted for. */
 export const QUOTA: Dashboard = {
   uid: "parley-quota",
   title: "Parley / Quota",
@@ -33,8 +33,8 @@ export const QUOTA: Dashboard = {
           thresholds: [{ value: 1, color: "red" }],
         },
         {
-          title: "Workspaces out of balance",
-          shows: "Workspaces whose transcripts and usage accounting differ.",
+          title: "Unreconciled workspaces",
+          shows: "Workspaces whose turns and usage differ.",
           normal: "0.",
           act: "Above 0: see ParleyUsageUnreconciled.",
           unit: "short",
@@ -72,7 +72,7 @@ export const QUOTA: Dashboard = {
           title: "Share of the cap by plan",
           shows: "Used and held messages, as a share of what all workspaces of the plan may use.",
           normal: "Rises evenly through the month.",
-          act: "Above 80 %: see _Workspaces above 80 %_ for those that are near their own cap.",
+          act: "Above 80 %: see _Workspaces above 80 %_ for each workspace.",
           unit: "percentunit",
           queries: [
             {
@@ -84,7 +84,7 @@ export const QUOTA: Dashboard = {
         {
           title: "Held by plan",
           shows: "Messages held for turns in progress.",
-          normal: "As many as turns in progress; 0 when nobody chats.",
+          normal: "As many as turns in progress; 0 without visitors.",
           act: "Does not return to 0: see ParleyHoldsStuck.",
           unit: "short",
           stacked: true,
@@ -192,7 +192,7 @@ export const QUOTA: Dashboard = {
         },
         {
           title: "Edges without a shared rate limit",
-          shows: "Edges to which Redis does not answer. A visitor may send 60 messages a minute to each of them.",
+          shows: "Edges to which Redis does not respond. A visitor may send 60 messages a minute to each of them.",
           normal: "0.",
           act: "Above 0: see ParleyRateLimiterOnFallback.",
           unit: "short",

@@ -5,7 +5,7 @@ const OURS = 'application="parley"';
 const HTTP = "parley_http_request_duration_seconds";
 const RPC = "parley_rpc_server_duration_seconds";
 
-/** Are the four services healthy and fast? */
+/** Shows whether the four services are healthy and fast. */
 export const SERVICE: Dashboard = {
   uid: "parley-service",
   title: "Parley / Service",
@@ -15,7 +15,7 @@ export const SERVICE: Dashboard = {
       title: "At a glance",
       panels: [
         {
-          title: "Replicas that answer",
+          title: "Responding replicas",
           shows: "Replicas that Prometheus can scrape, by service.",
           normal: "As many as you run.",
           act: "Fewer: see ParleyTargetDown and ParleyServiceMissing.",
@@ -72,15 +72,15 @@ export const SERVICE: Dashboard = {
         {
           title: "Requests by route",
           shows: "Requests per second. `none`: no route matches.",
-          normal: "Almost all are of the chat and the widget's configuration.",
-          act: "`none` rises: somebody scans the port, or a page uses a wrong address.",
+          normal: "Almost all are chat and widget configuration.",
+          act: "`none` rises: a scanner, or a page with a wrong address.",
           unit: "reqps",
           stacked: true,
           queries: [{ expr: `sum by (route) (${rate(`${HTTP}_count`)})`, legend: "{{route}}" }],
         },
         {
-          title: "Answers other than 2xx",
-          shows: "Responses by status. 499: the client left before the response.",
+          title: "Responses other than 2xx",
+          shows: "Responses by status. 499: the client disconnected before the response.",
           normal: "A few 4xx.",
           act: "5xx: see _Refusals by code_. 4xx rise after a page changed: check its key and its origin.",
           unit: "reqps",
@@ -90,7 +90,7 @@ export const SERVICE: Dashboard = {
         {
           title: "Refusals by code",
           shows:
-            "Requests refused before any stream, by code. `invalid_api_key`: a revoked or unknown public key. `origin_not_allowed`: a page that the key does not allow. `rate_limited`, `overloaded`: too many at once. `unavailable`: a service of Parley is away.",
+            "Requests refused before any stream, by code. `invalid_api_key`: a revoked or unknown public key. `origin_not_allowed`: a page that the key does not allow. `rate_limited`, `overloaded`: too many at once. `unavailable`: a Parley service is not available.",
           normal: "A few `rate_limited` and `origin_not_allowed`.",
           act: "`unavailable`: see _Failed calls by caller_. `overloaded`: add edges. `invalid_api_key`: a page uses a revoked key; inform its owner.",
           unit: "reqps",
@@ -100,7 +100,7 @@ export const SERVICE: Dashboard = {
         {
           title: "Duration by route, p99",
           shows: "Time to the end of the response; for a chat, the end of its stream.",
-          normal: "Chat: as long as a reply. Others: below 1 s, long exports aside.",
+          normal: "Chat: as long as a reply. Others: below 1 s, except long exports.",
           act: "Another route above 1 s: see _Duration by RPC, p99_.",
           unit: "s",
           queries: [{ expr: quantile(0.99, HTTP, ["route"]), legend: "{{route}}" }],
@@ -112,16 +112,16 @@ export const SERVICE: Dashboard = {
       panels: [
         {
           title: "Calls by RPC",
-          shows: "gRPC calls per second, counted by the service that answers.",
+          shows: "gRPC calls per second, counted by the server.",
           normal: "Proportional to the turns.",
-          act: "A method falls to 0 while turns go on: see _Failed calls by caller_.",
+          act: "A method falls to 0 while there are turns: see _Failed calls by caller_.",
           unit: "reqps",
           stacked: true,
           queries: [{ expr: `sum by (rpc) (${byRpc(rate(`${RPC}_count`))})`, legend: "{{rpc}}" }],
         },
         {
           title: "Failed calls by server",
-          shows: "Calls that a service answered with another status than OK.",
+          shows: "Calls with a status other than OK, counted by the server.",
           normal: "NOT_FOUND and CANCELLED occur in normal operation.",
           act: "INTERNAL or UNAVAILABLE persists: read the log of the service that has the method.",
           unit: "reqps",
@@ -135,7 +135,7 @@ export const SERVICE: Dashboard = {
         {
           title: "Failed calls by caller",
           shows:
-            "Failed calls, counted by the caller. Includes calls to a service that is down or frozen, which counts nothing itself.",
+            "Failed calls, counted by the caller. Includes calls to a service that is down or frozen and counts nothing.",
           normal: "NOT_FOUND and CANCELLED occur in normal operation.",
           act: "UNAVAILABLE or DEADLINE_EXCEEDED: the method names the service that is down. See ParleyTargetDown.",
           unit: "reqps",
@@ -148,8 +148,8 @@ export const SERVICE: Dashboard = {
         },
         {
           title: "Duration by RPC, p99",
-          shows: "Time that the service takes to answer. Generate lasts as long as the reply.",
-          normal: "Below 100 ms, Generate aside.",
+          shows: "Duration of a call, measured by the server. Generate lasts as long as the reply.",
+          normal: "Below 100 ms, except Generate.",
           act: "OpenTurn or Reserve above 100 ms: see _Time a connection is in use_.",
           unit: "s",
           queries: [{ expr: byRpc(quantile(0.99, RPC, ["method"])), legend: "{{rpc}}" }],
@@ -171,8 +171,8 @@ export const SERVICE: Dashboard = {
         {
           title: "Streams refused and cut",
           shows:
-            "Refused by reason (`client`, `process`: a limit; `draining`: the edge stops), and cut because the reader stopped reading.",
-          normal: "None, `draining` during a rollout aside.",
+            "Refused by reason (`client`, `process`: a limit; `draining`: the edge stops), and cut because the client stopped reading.",
+          normal: "None, except `draining` during a rollout.",
           act: "`process`: add edges or raise `edge.maxStreams`. `client`: if many visitors share an address, raise `edge.maxStreamsPerClient`.",
           unit: "reqps",
           queries: [
@@ -190,7 +190,7 @@ export const SERVICE: Dashboard = {
         },
         {
           title: "Event-loop delay, p99",
-          shows: "How late the event loop of a process runs. Above 0.1 s all its streams stutter.",
+          shows: "How late the event loop of a process runs. Above 0.1 s all its streams pause.",
           normal: "Below 0.1 s.",
           act: "Above 0.2 s: see ParleyEventLoopBlocked.",
           unit: "s",
@@ -263,7 +263,7 @@ export const SERVICE: Dashboard = {
         },
         {
           title: "Time a connection is in use",
-          shows: "Duration of one statement or one transaction, the network included.",
+          shows: "Duration of one statement or one transaction, including the network.",
           normal: "p99 below 250 ms.",
           act: "All services rise together: the database or the network is slow. See ParleyDatabaseSlow.",
           unit: "s",

@@ -1,15 +1,15 @@
-/** What is to be undone at the end. */
+/** A stack of cleanup functions that run when the start ends. */
 export class Closing {
   readonly #closers: (() => Promise<void> | void)[] = [];
   readonly #abandoners: (() => void)[] = [];
 
-  /** `abandon` is for leaving at once: it does not wait, and may come before or after `close`. */
+  /** Adds a cleanup function. `abandon` is its non-waiting form for an immediate exit; it may run before or after `close`. */
   add(close: () => Promise<void> | void, abandon?: () => void): void {
     this.#closers.push(close);
     if (abandon) this.#abandoners.push(abandon);
   }
 
-  /** Undoes everything, last first, whatever fails; throws the failures together at the end. */
+  /** Runs every cleanup function, last added first, and then throws their errors as one AggregateError. */
   async close(): Promise<void> {
     const failures: unknown[] = [];
     for (let close = this.#closers.pop(); close; close = this.#closers.pop()) {
@@ -19,7 +19,7 @@ export class Closing {
         failures.push(error);
       }
     }
-    if (failures.length > 0) throw new AggregateError(failures, "not everything could be stopped");
+    if (failures.length > 0) throw new AggregateError(failures, "some parts could not be stopped");
   }
 
   abandon(): void {

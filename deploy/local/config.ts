@@ -34,21 +34,21 @@ const COMMON_VARIABLES = [
   "OTEL_TRACES_SAMPLER_ARG",
 ];
 
-/** Reads the start's environment; throws ConfigError with everything that is wrong. */
+/** Reads the environment of the start command. Throws a ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
   const environment = new Environment(values);
-  const given = (names: readonly string[]) =>
+  const pickSet = (names: readonly string[]) =>
     Object.fromEntries(names.flatMap((name) => (values[name] ? [[name, values[name]]] : [])));
   const missing = SSO_VARIABLES.filter((name) => !values[name]);
   if (missing.length > 0 && missing.length < SSO_VARIABLES.length) {
-    environment.refuse(`${missing.join(" and ")} must be set too: a single sign-on is ${SSO_VARIABLES.join(", ")}`);
+    environment.refuse(`${missing.join(" and ")} must be set too: single sign-on needs ${SSO_VARIABLES.join(", ")}`);
   }
   const dataDir = resolve(workingDir, environment.text("DATA_DIR", ".parley"));
   const llmConfig = environment.optional("LLM_CONFIG");
   return environment.finish({
     /** The first of PORT_COUNT ports. */
     port: environment.integer("PORT", 8080, { min: 1, max: 65_536 - PORT_COUNT }),
-    /** Where the public port listens. */
+    /** The address on which the public port listens. */
     publicHost: environment.text("PUBLIC_HOST", "0.0.0.0"),
     dataDir,
     databaseUrl: environment.optionalUrl("DATABASE_URL", ["postgres", "postgresql"]),
@@ -57,20 +57,20 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     hasSso: missing.length === 0,
     workspaceClaim: environment.text("JWT_WORKSPACE_CLAIM", "workspace_id"),
     drainMs: environment.integer("DRAIN_MS", 25_000),
-    /** What each service is given of this environment, and no other. */
+    /** The environment variables that each service inherits. */
     passedOn: {
-      edge: given([...COMMON_VARIABLES, ...EDGE_VARIABLES]),
-      conversation: given([...COMMON_VARIABLES, ...CONVERSATION_VARIABLES]),
-      quota: given(COMMON_VARIABLES),
+      edge: pickSet([...COMMON_VARIABLES, ...EDGE_VARIABLES]),
+      conversation: pickSet([...COMMON_VARIABLES, ...CONVERSATION_VARIABLES]),
+      quota: pickSet(COMMON_VARIABLES),
       "llm-proxy": {
-        ...given([...COMMON_VARIABLES, ...LLM_VARIABLES]),
+        ...pickSet([...COMMON_VARIABLES, ...LLM_VARIABLES]),
         ...(llmConfig && { LLM_CONFIG: resolve(workingDir, llmConfig) }),
       },
     },
-    /** The value of a variable that LLM_CONFIG names: providers' keys go by names of the operator's choosing. */
+    /** Reads a variable that LLM_CONFIG names. The operator chooses the names of the variables with provider keys. */
     readVariable: (name: string) => values[name] || undefined,
     llmConfigPath: llmConfig && resolve(workingDir, llmConfig),
-    /** What every process is given: the machine's variables, and where Node keeps compiled code for the next start. */
+    /** The environment of every process: the machine's variables, and the compile cache that makes the next start faster. */
     machine: { ...machineEnvironment(values), NODE_COMPILE_CACHE: join(dataDir, "cache") },
   });
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nodeFlags, startProcess } from "@parley/test-support";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { takeDataDir } from "./data-dir.ts";
+import { lockDataDir } from "./data-dir.ts";
 import { ensureSecrets } from "./secrets.ts";
 
 let dir: string;
@@ -12,37 +12,37 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-describe("takeDataDir", () => {
-  it("makes the directory for its own user alone", async () => {
-    const lock = await takeDataDir(join(dir, "deep", "data"));
+describe("lockDataDir", () => {
+  it("creates the directory so that only its owner can enter", async () => {
+    const lock = await lockDataDir(join(dir, "deep", "data"));
     expect((await stat(join(dir, "deep", "data"))).mode & 0o777).toBe(0o700);
     lock.release();
   });
 
-  it("gives it to one at a time", async () => {
-    const lock = await takeDataDir(dir);
-    await expect(takeDataDir(dir)).rejects.toThrow(`Parley already runs on ${dir}`);
+  it("refuses a second lock until the first is released", async () => {
+    const lock = await lockDataDir(dir);
+    await expect(lockDataDir(dir)).rejects.toThrow(`Parley is already running on ${dir}`);
     lock.release();
-    (await takeDataDir(dir)).release();
+    (await lockDataDir(dir)).release();
   });
 
-  it("gets it back from a process that was killed", async () => {
+  it("can lock the directory after the holder was killed", async () => {
     const code = `
-      import { takeDataDir } from ${JSON.stringify(new URL("data-dir.ts", import.meta.url).href)};
-      await takeDataDir(${JSON.stringify(dir)});
-      console.log("taken");
+      import { lockDataDir } from ${JSON.stringify(new URL("data-dir.ts", import.meta.url).href)};
+      await lockDataDir(${JSON.stringify(dir)});
+      console.log("locked");
       setInterval(() => {}, 1000);`;
     const args = [...nodeFlags, "--input-type=module", "-e", code];
-    const holder = await startProcess({ name: "holder", command: process.execPath, args, ready: /taken/ });
+    const holder = await startProcess({ name: "holder", command: process.execPath, args, ready: /locked/ });
     await holder.waitReady();
-    await expect(takeDataDir(dir)).rejects.toThrow("already runs");
+    await expect(lockDataDir(dir)).rejects.toThrow("already running");
     await holder.kill9();
-    (await takeDataDir(dir)).release();
+    (await lockDataDir(dir)).release();
   });
 
-  it("says that it cannot be made", async () => {
+  it("reports a directory that cannot be created", async () => {
     await writeFile(join(dir, "file"), "");
-    await expect(takeDataDir(join(dir, "file", "data"))).rejects.toThrow(
+    await expect(lockDataDir(join(dir, "file", "data"))).rejects.toThrow(
       /^cannot write to .*\(ENOTDIR\): make it writable/,
     );
   });
@@ -51,28 +51,28 @@ describe("takeDataDir", () => {
 describe("ensureSecrets", () => {
   const none = { adminToken: undefined, internalToken: undefined };
 
-  it("makes secrets once and keeps them to its own user", async () => {
+  it("creates the secrets once, readable only by the owner", async () => {
     const secrets = await ensureSecrets(dir, none);
     expect(new Set(Object.values(secrets)).size).toBe(6);
     expect(await ensureSecrets(dir, none)).toEqual(secrets);
     expect((await stat(join(dir, "secrets.json"))).mode & 0o077).toBe(0);
   });
 
-  it("uses tokens of the environment without keeping them", async () => {
+  it("uses tokens from the environment without storing them", async () => {
     const secrets = await ensureSecrets(dir, none);
     expect(await ensureSecrets(dir, { ...none, adminToken: "given" })).toEqual({ ...secrets, adminToken: "given" });
     expect(await ensureSecrets(dir, none)).toEqual(secrets);
   });
 
-  it("makes what an older version did not keep, and leaves the rest", async () => {
+  it("adds missing secrets and keeps the stored ones", async () => {
     await writeFile(join(dir, "secrets.json"), JSON.stringify({ databasePassword: "kept" }));
     const secrets = await ensureSecrets(dir, none);
     expect(secrets.databasePassword).toBe("kept");
     expect(await ensureSecrets(dir, none)).toEqual(secrets);
   });
 
-  it("does not make new ones over a damaged file", async () => {
+  it("does not overwrite a damaged file", async () => {
     await writeFile(join(dir, "secrets.json"), "{");
-    await expect(ensureSecrets(dir, none)).rejects.toThrow(/cannot read .*secrets\.json \(it is damaged\)/);
+    await expect(ensureSecrets(dir, none)).rejects.toThrow(/cannot read .*secrets\.json \(damaged file\)/);
   });
 });

@@ -9,31 +9,34 @@ const SQLITE_BUSY = 5;
 export type DataDirLock = { release: () => void };
 
 /**
- * Makes DATA_DIR, for its own user only, and takes it for this process. Throws StartError when it cannot be written, or
- * when another start has it.
+ * Creates DATA_DIR, accessible only to its owner, and locks it. Throws StartError when it is not writable or when another start holds
+ * the lock.
  */
-export async function takeDataDir(dataDir: string): Promise<DataDirLock> {
+export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
   try {
-    await makeDirectory(dataDir, 0o700);
+    await createDirectory(dataDir, 0o700);
     await access(dataDir, constants.W_OK | constants.X_OK);
     return lock(join(dataDir, "lock"));
   } catch (cause) {
     if (isBusy(cause)) throw new StartError(await describeOther(dataDir), { cause });
     const reason = systemCode(cause) ?? "unknown reason";
-    throw new StartError(`cannot write to ${dataDir} (${reason}): make it writable, or name another with DATA_DIR`, {
-      cause,
-    });
+    throw new StartError(
+      `cannot write to ${dataDir} (${reason}): make it writable, or set DATA_DIR to another directory`,
+      {
+        cause,
+      },
+    );
   }
 }
 
-/** Not by mkdir's own recursion: that never comes back where nobody can make a directory, as below /proc. */
-async function makeDirectory(dir: string, mode = 0o755): Promise<void> {
+/** Creates a directory and its parents. mkdir's `recursive` option loops forever below /proc. */
+async function createDirectory(dir: string, mode = 0o755): Promise<void> {
   if (await stat(dir).catch(() => undefined)) return;
-  if (dirname(dir) !== dir) await makeDirectory(dirname(dir));
+  if (dirname(dir) !== dir) await createDirectory(dirname(dir));
   await mkdir(dir, { mode });
 }
 
-/** The system frees it however this process ends; an SQLite file is how Node gets at such a lock. */
+/** Locks a file until this process ends. Node has no file locks of its own, so this uses an SQLite transaction. */
 function lock(path: string): DataDirLock {
   const file = new DatabaseSync(path);
   try {
@@ -52,5 +55,5 @@ function isBusy(error: unknown): boolean {
 async function describeOther(dataDir: string): Promise<string> {
   const other = await readInstance(dataDir).catch(() => undefined);
   const where = other ? ` as process ${other.pid}, at ${other.edgeUrl}` : "";
-  return `Parley already runs on ${dataDir}${where}: stop that one first, or start another with its own DATA_DIR and PORT`;
+  return `Parley is already running on ${dataDir}${where}: stop it first, or use another DATA_DIR and PORT`;
 }

@@ -1,33 +1,33 @@
 import { createDatabase } from "@parley/test-support";
 import { describe, expect, it } from "vitest";
-import { useGiven } from "./database.ts";
+import { useDatabaseUrl } from "./database.ts";
 
-describe("useGiven", () => {
-  it("describes the server without its password, and leaves it running", async () => {
+describe("useDatabaseUrl", () => {
+  it("describes the server without its password and does not stop it", async () => {
     const database = await createDatabase();
-    const { description, stop } = await useGiven(database.url);
+    const { description, stop } = await useDatabaseUrl(database.url);
     const { port, password } = new URL(database.url);
     expect(description).toMatch(new RegExp(`^PostgreSQL \\d+\\.\\d+ at 127\\.0\\.0\\.1:${port}/${database.name}$`));
     expect(description).not.toContain(password);
     await stop();
-    await useGiven(database.url);
+    await useDatabaseUrl(database.url);
     await database.drop();
   });
 
-  it("says that the server has no such database", async () => {
+  it("reports a missing database", async () => {
     const database = await createDatabase();
     await database.drop();
-    await expect(useGiven(database.url)).rejects.toThrow(
-      "cannot use DATABASE_URL: the server has no such database: create it first",
+    await expect(useDatabaseUrl(database.url)).rejects.toThrow(
+      "cannot use DATABASE_URL: the database does not exist: create it first",
     );
   });
 
-  it("says that the server refuses the password", async () => {
+  it("reports a refused password", async () => {
     const database = await createDatabase();
     const url = new URL(database.url);
     url.password = "wrong";
-    await expect(useGiven(url.href)).rejects.toThrow(
-      "cannot use DATABASE_URL: the server refuses its user or password",
+    await expect(useDatabaseUrl(url.href)).rejects.toThrow(
+      "cannot use DATABASE_URL: the server refuses the user or password: correct them",
     );
     await database.drop();
   });

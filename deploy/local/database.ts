@@ -2,50 +2,50 @@ import { Client, DatabaseError } from "pg";
 import { StartError, systemCode } from "./errors.ts";
 
 export type Database = {
-  /** An administrator's URL; holds a password. */
+  /** An administrator's URL, with the password. */
   url: string;
-  /** What it is and where, fit to be shown. */
+  /** The version and address, without secrets. */
   description: string;
-  /** Where the embedded server keeps its data; undefined for one that is not ours. */
+  /** The data directory of the embedded server; undefined for a server from DATABASE_URL. */
   dataDir?: string;
-  /** Ends the embedded server; leaves one that is not ours alone. */
+  /** Stops the embedded server. Does nothing for a server from DATABASE_URL. */
   stop: () => Promise<void>;
-  /** As stop, without waiting. */
+  /** Same as stop, without waiting. */
   abandon: () => void;
 };
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** The server that DATABASE_URL names, once it has answered. Throws StartError; never shows the URL's password. */
-export async function useGiven(url: string): Promise<Database> {
-  const nothing = { stop: () => Promise.resolve(), abandon: () => undefined };
+/** Connects to the server of DATABASE_URL. Throws StartError, without the URL's password, when it is unusable. */
+export async function useDatabaseUrl(url: string): Promise<Database> {
+  const noCleanup = { stop: () => Promise.resolve(), abandon: () => undefined };
   try {
     return await withClient(url, async (client) => {
       const version = await readVersion(client);
-      return { url, description: `PostgreSQL ${version} at ${placeOf(client)}`, ...nothing };
+      return { url, description: `PostgreSQL ${version} at ${addressOf(client)}`, ...noCleanup };
     });
   } catch (cause) {
-    throw new StartError(`cannot use DATABASE_URL: ${explain(cause)}`, { cause });
+    throw new StartError(`cannot use DATABASE_URL: ${describeFailure(cause)}`, { cause });
   }
 }
 
-/** The same database as a service's own role. */
-export function urlAs(adminUrl: string, role: string, password: string): string {
+/** Returns the URL of the same database for a service's own role. */
+export function urlForRole(adminUrl: string, role: string, password: string): string {
   const url = new URL(adminUrl);
-  // Parameters win over the user and password before the host.
+  // Query parameters override the user and password before the host.
   url.searchParams.delete("user");
   url.searchParams.delete("password");
-  // Written out, since a URL without a host (a socket's) takes no user.
+  // The URL class cannot set a user without a host, as in a socket URL.
   return `${url.protocol}//${role}:${encodeURIComponent(password)}@${url.host}${url.pathname}${url.search}`;
 }
 
-/** Such as `18.4`. */
+/** Returns the server version, such as `18.4`. */
 export async function readVersion(client: Client): Promise<string> {
   const { rows } = await client.query<{ server_version: string }>("SHOW server_version");
   return rows[0]?.server_version.split(" ")[0] ?? "";
 }
 
-/** A connection for as long as `work` takes. */
+/** Runs `work` with a connection and then closes it. */
 export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({
     connectionString: url,
@@ -53,7 +53,7 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: CONNECT_TIMEOUT_MS,
   });
-  // A connection that breaks speaks through the query that fails.
+  // The failing query reports a broken connection.
   client.on("error", () => undefined);
   try {
     await client.connect();
@@ -63,20 +63,20 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
   }
 }
 
-function placeOf({ host, port, database }: Client): string {
+function addressOf({ host, port, database }: Client): string {
   return `${host}:${port}/${database}`;
 }
 
-function explain(error: unknown): string {
+function describeFailure(error: unknown): string {
   if (error instanceof DatabaseError) {
     switch (error.code) {
       case "28P01":
       case "28000":
-        return "the server refuses its user or password";
+        return "the server refuses the user or password: correct them";
       case "3D000":
-        return "the server has no such database: create it first";
+        return "the database does not exist: create it first";
       default:
-        return `the server says "${error.message}"`;
+        return `the server reported "${error.message}"`;
     }
   }
   switch (systemCode(error)) {
@@ -84,8 +84,8 @@ function explain(error: unknown): string {
       return "nothing listens there: start that server, or unset DATABASE_URL for the embedded one";
     case "ENOTFOUND":
     case "EAI_AGAIN":
-      return "its host is not known: correct it, or unset DATABASE_URL for the embedded database";
+      return "its host name does not resolve: correct it, or unset DATABASE_URL for the embedded database";
     default:
-      return `no PostgreSQL answers there (${error instanceof Error && error.message ? error.message : "unknown reason"})`;
+      return `no PostgreSQL server responds there (${error instanceof Error && error.message ? error.message : "unknown reason"})`;
   }
 }

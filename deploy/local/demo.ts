@@ -9,18 +9,18 @@ import { shopDocument } from "./shop-document.ts";
 
 export type Demo = {
   publicKey: string;
-  /** Documents sent now: all of them the first time, later those whose content changed. */
+  /** Documents sent by this start: all of them the first time, and later only the changed ones. */
   documentsSent: number;
 };
 
 export const DEMO = { workspaceId: "demo", botSlug: "demo" };
 const DOMAINS = ["localhost", "127.0.0.1"];
-/** What was sent last, by name: the services keep the text but not what it was made of. */
+/** The digests of the sent documents by name. The service stores only extracted text, so it cannot detect changes. */
 const DIGESTS_FILE = "demo-documents.json";
 
 /**
- * Sees to it that the workspace "Demo" is there with a bot that knows Parley's own documentation and the sample shop, and a key for this
- * machine's pages. Makes what is missing and leaves the rest as its user made it.
+ * Creates the workspace "Demo", a bot with Parley's documentation and the sample shop as knowledge, and a key for pages on this
+ * machine. Keeps what exists, including the user's changes.
  */
 export async function ensureDemo(admin: Admin, dataDir: string): Promise<Demo> {
   await ensureWorkspace(admin);
@@ -76,14 +76,14 @@ async function sendDocumentation(admin: Admin, dataDir: string): Promise<number>
   const { sources } = await admin(KnowledgeAdminService, (service) => service.listSources(DEMO));
   const stored = new Set(sources.map(({ name }) => name));
   const isStored = ({ name, digest }: Document) => stored.has(name) && digests[name] === digest;
-  const isGone = (name: string) => stored.has(name) && documents.every((document) => document.name !== name);
+  const isObsolete = (name: string) => stored.has(name) && documents.every((document) => document.name !== name);
 
   const changed = documents.filter((document) => !isStored(document));
   for (const { name, content } of changed) {
     await admin(KnowledgeAdminService, (service) => service.addSource({ ...DEMO, name, format: "md", content }));
   }
-  // Pages that are no longer part of the documentation; what the user added stays.
-  for (const name of Object.keys(digests).filter(isGone)) {
+  // Removes pages that are no longer part of the documentation. Documents that the user added stay.
+  for (const name of Object.keys(digests).filter(isObsolete)) {
     await admin(KnowledgeAdminService, (service) => service.removeSource({ ...DEMO, name }));
   }
   const sent = Object.fromEntries(documents.map(({ name, digest }) => [name, digest]));
@@ -95,7 +95,7 @@ async function readDigests(path: string): Promise<Record<string, string>> {
   try {
     return JSON.parse(await readFile(path, "utf8")) as Record<string, string>;
   } catch (error) {
-    // Damaged or not there: everything is sent again, which does no harm.
+    // The file is missing or damaged. Every document is sent again, which is idempotent.
     if (error instanceof SyntaxError || systemCode(error) === "ENOENT") return {};
     throw error;
   }

@@ -11,18 +11,18 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-const namesThere = async () => new Set((await readDocumentation(root)).map(({ name }) => name));
+const readNames = async () => new Set((await readDocumentation(root)).map(({ name }) => name));
 
 describe("readDocumentation", () => {
-  it("is the README and the pages of docs/", async () => {
-    expect(await namesThere()).toEqual(new Set(["README.md"]));
+  it("returns the README and the pages of docs/", async () => {
+    expect(await readNames()).toEqual(new Set(["README.md"]));
     await mkdir(join(root, "docs", "decisions"), { recursive: true });
     await writeFile(join(root, "docs", "api.md"), "# API\n");
     await writeFile(join(root, "docs", "picture.svg"), "<svg/>");
-    expect(await namesThere()).toEqual(new Set(["README.md", "docs/api.md"]));
+    expect(await readNames()).toEqual(new Set(["README.md", "docs/api.md"]));
   });
 
-  it("tells by the digest whether a page has changed", async () => {
+  it("changes the digest when a page changes", async () => {
     const digestNow = async () => (await readDocumentation(root))[0]?.digest;
     const before = await digestNow();
     expect(await digestNow()).toBe(before);

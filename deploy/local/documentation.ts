@@ -14,10 +14,10 @@ export type Document = {
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Tables for whoever changes Parley; a visitor's question would only drown in them. */
+/** Tables for developers, which would crowd out better passages in searches. */
 const NOT_FOR_VISITORS = ["contract-coverage.md", "dependencies.md"];
 
-/** Parley's own documentation: the README and the pages of docs/. */
+/** Reads Parley's documentation: the README and the pages of docs/. */
 export async function readDocumentation(root = ROOT): Promise<Document[]> {
   const pages = (await namesIn(join(root, "docs")))
     .filter((name) => name.endsWith(".md") && !NOT_FOR_VISITORS.includes(name))

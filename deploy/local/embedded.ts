@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { isThere } from "@parley/cli";
+import { processExists } from "@parley/cli";
 import { type LocalPostgres, LocalPostgresError, startLocalPostgres } from "@parley/local-postgres";
 import { escapeIdentifier } from "pg";
 import { type Database, readVersion, withClient } from "./database.ts";
 import { StartError } from "./errors.ts";
-import { signalIfThere } from "./process-signal.ts";
+import { signalIfExists } from "./process-signal.ts";
 import type { Notice } from "./supervisor.ts";
 
 export type EmbeddedOptions = {
@@ -15,11 +15,11 @@ export type EmbeddedOptions = {
 };
 
 const DATABASE = "parley";
-const CHECK_EVERY_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 
 /**
- * Starts the embedded PostgreSQL, or takes over one that outlived its start, and starts it again whenever it ends by
- * itself. Throws StartError when it cannot be started the first time.
+ * Starts the embedded PostgreSQL, or reuses one that is still running from an earlier start, and restarts it when it exits. Throws
+ * StartError when the first start fails.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Database> {
   let server = await startServer(options);
@@ -29,27 +29,27 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Database>
 
   let recovery: Promise<void> | undefined;
   const watch = setInterval(() => {
-    if (recovery || isThere(server.pid)) return;
+    if (recovery || processExists(server.pid)) return;
     recovery = recover().finally(() => {
       recovery = undefined;
     });
-  }, CHECK_EVERY_MS);
+  }, CHECK_INTERVAL_MS);
 
   async function recover(): Promise<void> {
-    const tell = (level: Notice["level"], text: string) => options.notify({ name: "database", level, text });
-    tell("error", "ended by itself; starting it again");
+    const notify = (level: Notice["level"], text: string) => options.notify({ name: "database", level, text });
+    notify("error", "exited unexpectedly, restarting");
     try {
       server = await startServer(options);
-      tell("info", "is back");
+      notify("info", "restarted");
     } catch (error) {
-      tell("error", error instanceof Error ? error.message : "cannot be started again");
+      notify("error", error instanceof Error ? error.message : "restart failed, retrying");
     }
   }
 
   return {
     url: url.href,
     dataDir: server.dataDir,
-    description: `PostgreSQL ${version} on 127.0.0.1:${server.port}${server.reused ? ", found running" : ""}`,
+    description: `PostgreSQL ${version} on 127.0.0.1:${server.port}${server.reused ? "; was already running" : ""}`,
     stop: async () => {
       clearInterval(watch);
       await recovery;
@@ -57,8 +57,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Database>
     },
     abandon: () => {
       clearInterval(watch);
-      // Its own "fast" end, which nobody needs to wait for.
-      signalIfThere(server.pid, "SIGINT");
+      // PostgreSQL's fast shutdown.
+      signalIfExists(server.pid, "SIGINT");
     },
   };
 }

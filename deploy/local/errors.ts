@@ -1,4 +1,4 @@
-/** What keeps Parley from starting: one line for a person, with what to do next. Never holds a secret. */
+/** The start failed: one line for the user with the problem and the next step. Never contains a secret. */
 export class StartError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -6,7 +6,7 @@ export class StartError extends Error {
   }
 }
 
-/** The system's code of a failed call, such as `EACCES`. */
+/** Returns the system error code, such as `EACCES`. */
 export function systemCode(error: unknown): string | undefined {
   const { code } = error as { code?: unknown };
   return typeof code === "string" ? code : undefined;

@@ -1,7 +1,7 @@
-// What `pnpm start` runs. Plain JavaScript, because it must say so itself when this Node is too old for the rest.
+// Runs on `pnpm start`. Plain JavaScript, so that a Node version too old for TypeScript gets an error message.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
-// Their names say experimental; Parley's tests say that they work.
+// Hides Node's warnings about experimental features that Parley's tests cover.
 process.removeAllListeners("warning");
 process.on("warning", (warning) => {
   if (warning.name !== "ExperimentalWarning") process.stderr.write(`${warning.name}: ${warning.message}\n`);
@@ -9,24 +9,24 @@ process.on("warning", (warning) => {
 
 if (major < 22 || (major === 22 && minor < 15)) {
   process.stderr.write(
-    `parley: Node.js ${process.versions.node} is too old: install Node.js 22.15 or newer, best the newest even-numbered one\n`,
+    `parley: Node.js ${process.versions.node} is too old: install Node.js 22.15 or newer, preferably the latest LTS version\n`,
   );
   process.exitCode = 1;
 } else if (process.features.typescript) {
   await import("./start.ts");
 } else {
-  await relay();
+  await runWithFlags();
 }
 
-/** Before 22.18 Node runs TypeScript, and has SQLite, only when told to. */
-async function relay() {
+/** Starts a child process with flags: Node versions before 22.18 need them for TypeScript and SQLite. */
+async function runWithFlags() {
   const { spawn } = await import("node:child_process");
   const { fileURLToPath } = await import("node:url");
   const flags = ["--experimental-strip-types", "--experimental-sqlite", "--disable-warning=ExperimentalWarning"];
   const script = fileURLToPath(new URL("start.ts", import.meta.url));
-  // By the IPC channel it notices when we are killed.
+  // The IPC channel lets the child notice when this process is killed.
   const child = spawn(process.execPath, [...flags, script], { stdio: ["inherit", "inherit", "inherit", "ipc"] });
-  // The terminal tells both of us.
+  // The terminal sends SIGINT to both processes.
   process.on("SIGINT", () => undefined);
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("exit", (code) => process.exit(code ?? 1));

@@ -1,33 +1,33 @@
 import { readFile } from "node:fs/promises";
 
-/** A process as the system lists it. */
+/** A process in the process table. */
 export type ProcessEntry = { pid: number; parentPid: number; command: string };
 
 export type ReadProcess = (pid: number) => Promise<ProcessEntry | undefined>;
 
-const CHECK_EVERY_MS = 500;
-/** pnpm as a program of its own, or as a script of Node's. */
+const CHECK_INTERVAL_MS = 500;
+/** pnpm as an executable or as a script run by Node. */
 const PNPM = /^(\S*node )?(\S*\/)?pnpm(\.[cm]?js)?( |$)/;
 
 /**
- * Calls `onGone` once the package manager that runs us is gone. Told to end, `npx` does not pass it on: it and its shell
- * vanish, and what they started would stay behind, with all its ports. Only where the system has /proc.
+ * Calls `onGone` when the package manager that runs this process exits. `npx` exits on a signal without forwarding it, which would
+ * leave Parley running and its ports in use. Needs /proc.
  */
 export async function watchLaunchers(onGone: () => void): Promise<void> {
   const launchers = await findLaunchers(process.pid, readProcess);
   const timer = setInterval(() => {
-    void areThere(launchers, readProcess).then((all) => {
+    void areRunning(launchers, readProcess).then((all) => {
       if (all) return;
       clearInterval(timer);
       onGone();
     });
-  }, CHECK_EVERY_MS);
+  }, CHECK_INTERVAL_MS);
   timer.unref();
 }
 
 /**
- * This process and those above it that belong to the package manager, from the inside out: the script's shell, pnpm, and
- * npx with its shell if that started it. Whoever is above those may come and go.
+ * Returns this process and its ancestors up to the package manager: the script's shell, pnpm, and npx with its shell if npx started
+ * pnpm. Ancestors above may exit.
  */
 export async function findLaunchers(pid: number, read: ReadProcess): Promise<ProcessEntry[]> {
   const chain: ProcessEntry[] = [];
@@ -38,8 +38,8 @@ export async function findLaunchers(pid: number, read: ReadProcess): Promise<Pro
   return isByNpx ? [own, shell, manager, npxShell, npx] : [own, shell, manager];
 }
 
-/** Whether each of them is still there, and still the parent of the one before. */
-export async function areThere(launchers: readonly ProcessEntry[], read: ReadProcess): Promise<boolean> {
+/** Returns whether every launcher is still running and still the parent of the previous one. */
+export async function areRunning(launchers: readonly ProcessEntry[], read: ReadProcess): Promise<boolean> {
   const now = await Promise.all(launchers.map(({ pid }) => read(pid)));
   return now.every((entry, index) => {
     const parent = launchers[index + 1];
@@ -53,11 +53,11 @@ async function readProcess(pid: number): Promise<ProcessEntry | undefined> {
       readFile(`/proc/${pid}/stat`, "utf8"),
       readFile(`/proc/${pid}/cmdline`, "utf8"),
     ]);
-    // pid (name) state parent …; the name may hold blanks and brackets.
+    // The format is: pid (name) state parent …. The name may contain spaces and parentheses.
     const parentPid = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
     return { pid, parentPid, command: command.replaceAll("\0", " ").trim() };
   } catch {
-    // It has ended, or there is no /proc.
+    // The process has exited, or there is no /proc.
     return undefined;
   }
 }

@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { readLogLine } from "./log-line.ts";
 
 describe("readLogLine", () => {
-  it("reads a JSON line by its level and message, with the reason of its error", () => {
+  it("reads level, message and error reason of a JSON line", () => {
     const line = JSON.stringify({ level: "error", message: "settling failed", error: { message: "no such host" } });
     expect(readLogLine(line)).toEqual({ level: "error", text: "settling failed: no such host" });
   });
 
-  it("says a reason once", () => {
+  it("does not repeat a reason that the message contains", () => {
     const line = JSON.stringify({ level: "fatal", message: "cannot start: taken", error: { message: "taken" } });
     expect(readLogLine(line)).toEqual({ level: "fatal", text: "cannot start: taken" });
   });
@@ -18,7 +18,7 @@ describe("readLogLine", () => {
     ["Error [ERR_MODULE_NOT_FOUND]: Cannot find package"],
     ["quota: DATABASE_URL is not set: the database"],
     ["llm-proxy: the file is not valid"],
-  ])("takes what an uncaught error or a refused configuration says: %s", (line) => {
+  ])("returns the line of an uncaught error or a configuration error: %s", (line) => {
     expect(readLogLine(line)).toEqual({ level: "fatal", text: line });
   });
 
@@ -29,7 +29,7 @@ describe("readLogLine", () => {
     ["}"],
     [""],
     ["^"],
-  ])("passes over what tells a person nothing: %s", (line) => {
+  ])("skips a line without information: %s", (line) => {
     expect(readLogLine(line)).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 export type LogLine = {
-  /** `fatal` is told with the end of the process, which it brings about. */
+  /** A `fatal` line is shown with the exit of the process that it causes. */
   level: "info" | "warn" | "error" | "fatal";
-  /** What a person is told of it. */
+  /** The text for the user. */
   text: string;
 };
 
@@ -9,12 +9,12 @@ const LEVELS = ["warn", "error", "fatal"] as const;
 const MAX_CHARACTERS = 300;
 
 /**
- * Reads a line that a process printed: JSON by its level and message, with the reason of its error; anything else, such as
- * an uncaught error, by what it says. Undefined when it tells a person nothing.
+ * Parses a line of a process's output: a JSON log line, or the message line of an uncaught error. Returns undefined for other lines,
+ * such as those of a stack trace.
  */
 export function readLogLine(line: string): LogLine | undefined {
   const entry = parse(line);
-  if (!entry) return isTelling(line) ? { level: "fatal", text: line.slice(0, MAX_CHARACTERS) } : undefined;
+  if (!entry) return isErrorMessage(line) ? { level: "fatal", text: line.slice(0, MAX_CHARACTERS) } : undefined;
   const { level, message, error } = entry;
   const reason = error?.message ?? error?.code;
   const isRepeated = reason === undefined || message?.includes(reason);
@@ -33,7 +33,7 @@ function parse(line: string): Entry | undefined {
   }
 }
 
-/** Of an uncaught error's many lines only the one with the error says something to a person. */
-function isTelling(line: string): boolean {
+/** Matches the message line of an uncaught error. */
+function isErrorMessage(line: string): boolean {
   return /^[\w$-]+(\s\[\w+\])?: \S/.test(line) && !line.startsWith("file:");
 }

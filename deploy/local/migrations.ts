@@ -2,8 +2,8 @@ import { MIGRATED_SERVICES, type MigratedService, migrateService } from "@parley
 import type { Secrets } from "./secrets.ts";
 
 /**
- * Brings every schema to this version, each service's in a process of its own, side by side, and gives its role its
- * password. Returns how many migrations were applied. Throws CliError with what a process said.
+ * Migrates every service's schema concurrently, each in a child process, and sets the roles' passwords. Returns the number of applied
+ * migrations. Throws CliError with a failed process's error.
  */
 export async function migrateAll(
   databaseUrl: string,

@@ -21,21 +21,21 @@ describe("assertPortsFree", () => {
     [0, "the public address"],
     [5, "quota's ops port"],
     [9, "the sample shop"],
-  ])("names a taken port, what it is for, and what else to take: PORT+%i", async (offset, purpose) => {
+  ])("names a port in use, its purpose and an alternative: PORT+%i", async (offset, purpose) => {
     const [first = 0] = await freePorts(PORT_COUNT);
     await holdPort(first + offset);
     await expect(assertPortsFree(portsFrom(first), "0.0.0.0", 0)).rejects.toThrow(
-      `port ${first + offset}, for ${purpose}, is taken: end the program that has it, or take other ports with PORT=${first + 100}`,
+      `port ${first + offset}, for ${purpose}, is in use: stop the program that uses it, or set PORT=${first + 100}`,
     );
   });
 
-  it("leaves the database's port to the database, which may still be there", async () => {
+  it("does not check the database's port, because the database may still be running", async () => {
     const [first = 0] = await freePorts(PORT_COUNT);
     await holdPort(first + 8);
     await assertPortsFree(portsFrom(first), "0.0.0.0", 0);
   });
 
-  it("waits for a port that is about to be given back", async () => {
+  it("waits for a port that is about to become free", async () => {
     const [first = 0] = await freePorts(PORT_COUNT);
     const server = await holdPort(first + 1);
     const free = assertPortsFree(portsFrom(first), "0.0.0.0", 10_000);

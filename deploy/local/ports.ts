@@ -5,13 +5,13 @@ import { StartError, systemCode } from "./errors.ts";
 
 export type Ports = ReturnType<typeof portsFrom>;
 
-/** How many ports one Parley takes, from its public one on. */
+/** The number of consecutive ports of one installation, starting with the public port. */
 export const PORT_COUNT = 10;
-/** What is not the public port listens here and nowhere else. */
+/** The address on which all ports except the public one listen. */
 export const LOOPBACK = "127.0.0.1";
 const RETRY_MS = 100;
 
-/** Every port, counted from the public one. */
+/** Returns every port, counted from the public one. */
 export function portsFrom(first: number) {
   return {
     edge: first,
@@ -41,24 +41,24 @@ const PURPOSES: Readonly<Record<keyof Ports, string>> = {
 };
 
 /**
- * Throws StartError when a port is taken, after waiting `patienceMs` for a previous run to give it back; `publicHost` is
- * where the public one listens. The database's is left out: one that outlived its start may hold it, and is reused.
+ * Throws StartError when a port is in use, after waiting `timeoutMs` for a previous run to release it. Checks the public port on
+ * `publicHost`. Skips the database's port, because a database that is still running is reused.
  */
-export async function assertPortsFree(ports: Ports, publicHost: string, patienceMs: number): Promise<void> {
-  const deadline = performance.now() + patienceMs;
+export async function assertPortsFree(ports: Ports, publicHost: string, timeoutMs: number): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
   for (const [name, port] of Object.entries(ports) as [keyof Ports, number][]) {
     if (name === "database") continue;
     const host = name === "edge" ? publicHost : LOOPBACK;
     for (;;) {
       const problem = await tryPort(host, port);
       if (problem === undefined) break;
-      if (problem !== "EADDRINUSE" || performance.now() > deadline) throw refuse(problem, port, name, ports.edge);
+      if (problem !== "EADDRINUSE" || performance.now() > deadline) throw portError(problem, port, name, ports.edge);
       await sleep(RETRY_MS);
     }
   }
 }
 
-/** The system's code of what keeps us from listening there; undefined when nothing does. */
+/** Returns the system error code of listening on the port; undefined when the port is free. */
 async function tryPort(host: string, port: number): Promise<string | undefined> {
   const probe = createServer();
   try {
@@ -71,12 +71,12 @@ async function tryPort(host: string, port: number): Promise<string | undefined> 
   }
 }
 
-function refuse(problem: string, port: number, name: keyof Ports, first: number): StartError {
+function portError(problem: string, port: number, name: keyof Ports, first: number): StartError {
   const purpose = `port ${port}, for ${PURPOSES[name]},`;
   switch (problem) {
     case "EADDRINUSE":
       return new StartError(
-        `${purpose} is taken: end the program that has it, or take other ports with PORT=${elsewhere(first)} (${PORT_COUNT} from there on)`,
+        `${purpose} is in use: stop the program that uses it, or set PORT=${otherFirstPort(first)} (uses ${PORT_COUNT} ports from there)`,
       );
     case "EACCES":
       return new StartError(`${purpose} may not be opened by this user: take ports above 1023, such as PORT=8080`);
@@ -85,6 +85,6 @@ function refuse(problem: string, port: number, name: keyof Ports, first: number)
   }
 }
 
-function elsewhere(first: number): number {
+function otherFirstPort(first: number): number {
   return first < 60_000 ? first + 100 : first - 100;
 }

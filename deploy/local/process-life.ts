@@ -3,71 +3,71 @@ import { createInterface } from "node:readline";
 import type { Writable } from "node:stream";
 import { systemCode } from "./errors.ts";
 import { type LogLine, readLogLine } from "./log-line.ts";
-import { signalIfThere } from "./process-signal.ts";
+import { signalIfExists } from "./process-signal.ts";
 import { untilReady } from "./ready.ts";
 
 export type ProcessSpec = {
   name: string;
-  /** Node's arguments: flags, script, and the script's own. */
+  /** Node's arguments: flags, script and the script's arguments. */
   args: readonly string[];
-  /** All of its environment. */
+  /** The complete environment. */
   env: Readonly<Record<string, string>>;
-  /** Answers 200 when the process can do its work. */
+  /** Returns 200 when the process is ready. */
   readyUrl: string;
   logPath: string;
-  /** How long it may take to end once it is told to. */
+  /** How long the process may take to stop. */
   stopTimeoutMs: number;
 };
 
-/** One life of a process, from its start to its end. */
-export type ProcessLife = {
-  /** True once it can do its work; false when it ends before. */
+/** One run of a process, from start to exit. */
+export type ProcessRun = {
+  /** Resolves to true when the process is ready, or to false when it exits before. */
   ready: Promise<boolean>;
-  ended: Promise<ProcessDeath>;
-  /** Asks it to end. */
+  ended: Promise<ProcessExit>;
+  /** Sends SIGTERM. */
   terminate: () => void;
-  /** Ends it and whatever it started. */
+  /** Sends SIGKILL to the process group. */
   kill: () => void;
 };
 
-export type ProcessDeath = {
-  /** `exit 1`, or the signal's name. */
+export type ProcessExit = {
+  /** `exit 1` or the signal name. */
   how: string;
-  /** The last error it told of. */
-  lastWords: string | undefined;
+  /** The last error that the process printed. */
+  lastError: string | undefined;
 };
 
 /**
- * Starts the process in a process group of its own, so that our terminal's signals pass it by, with an IPC channel by
- * which it notices when we are gone. What it prints goes to `log`, and line by line to `onLine`.
+ * Starts a process in its own process group, so that it does not receive the terminal's signals. An IPC channel lets it notice when
+ * this process is gone. Its output goes to `log`, and parsed lines to `onLine`.
  */
-export function startLife(spec: ProcessSpec, log: Writable, onLine: (line: LogLine) => void): ProcessLife {
+export function startRun(spec: ProcessSpec, log: Writable, onLine: (line: LogLine) => void): ProcessRun {
   const child = spawn(process.execPath, spec.args, {
     env: spec.env,
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
   });
-  const over = new AbortController();
-  let lastWords: string | undefined;
+  const exited = new AbortController();
+  let lastError: string | undefined;
   for (const stream of [child.stdout, child.stderr]) {
     if (!stream) continue;
     stream.pipe(log, { end: false });
     createInterface({ input: stream }).on("line", (text) => {
       const line = readLogLine(text);
       if (!line) return;
-      if (line.level === "error" || line.level === "fatal") lastWords = line.text;
+      if (line.level === "error" || line.level === "fatal") lastError = line.text;
       onLine(line);
     });
   }
-  const ended = new Promise<ProcessDeath>((resolve) => {
+  const ended = new Promise<ProcessExit>((resolve) => {
     const end = (how: string) => {
-      over.abort();
-      resolve({ how, lastWords });
+      exited.abort();
+      resolve({ how, lastError });
     };
     child.once("close", (code, signal) => end(signal ?? `exit ${code}`));
     child.once("error", (error) => end(systemCode(error) ?? error.message));
   });
-  const ready = untilReady(spec.readyUrl, over.signal).then(
+  const ready = untilReady(spec.readyUrl, exited.signal).then(
     () => true,
     () => false,
   );
@@ -75,7 +75,7 @@ export function startLife(spec: ProcessSpec, log: Writable, onLine: (line: LogLi
 }
 
 function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
-  // Once it has ended its number may be another's.
+  // After the exit, the PID may belong to another process.
   if (pid === undefined || exitCode !== null || signalCode !== null) return;
-  signalIfThere(-pid, "SIGKILL");
+  signalIfExists(-pid, "SIGKILL");
 }

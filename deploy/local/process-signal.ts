@@ -1,7 +1,7 @@
 import { systemCode } from "./errors.ts";
 
-/** Sends a signal to a process, or to a process group by its negative id; one that has ended is left in peace. */
-export function signalIfThere(pid: number, signal: NodeJS.Signals): void {
+/** Sends a signal to a process, or to a process group for a negative PID. Ignores a process that has exited. */
+export function signalIfExists(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {

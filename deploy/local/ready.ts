@@ -1,21 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-const ASK_EVERY_MS = 40;
-const ANSWER_TIMEOUT_MS = 2_000;
+const POLL_INTERVAL_MS = 40;
+const REQUEST_TIMEOUT_MS = 2_000;
 
-/** Resolves once the URL answers 200; rejects with the signal's reason when that is aborted first. */
+/** Polls the URL until it returns 200. Rejects with the signal's reason when the signal aborts first. */
 export async function untilReady(url: string, signal: AbortSignal): Promise<void> {
-  while (!(await isReady(url, signal))) await sleep(ASK_EVERY_MS, undefined, { signal });
+  while (!(await isReady(url, signal))) await sleep(POLL_INTERVAL_MS, undefined, { signal });
 }
 
 async function isReady(url: string, signal: AbortSignal): Promise<boolean> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]) });
+    const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]) });
     await response.body?.cancel();
     return response.ok;
   } catch {
     signal.throwIfAborted();
-    // Nobody listens yet.
+    // The process does not listen yet.
     return false;
   }
 }

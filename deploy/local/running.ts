@@ -3,12 +3,12 @@ import type { ProcessSpec } from "./process-life.ts";
 import type { ServiceName } from "./services.ts";
 import { type Notice, type Supervised, supervise } from "./supervisor.ts";
 
-/** Services that end together, in the order of their ending: nobody loses a peer before its own work is done. */
+/** Groups of services to stop together, in this order, so that callers stop before the services they call. */
 const STOP_ORDER: readonly (readonly ServiceName[])[] = [["edge"], ["conversation", "llm-proxy"], ["quota"]];
 
 export type Running = { notify: (notice: Notice) => void; closing: Closing; stop: AbortSignal };
 
-/** Starts the services side by side and waits until each can do its work. Throws StartError when one cannot. */
+/** Starts the services concurrently and waits until all are ready. Throws StartError when one fails. */
 export async function startServices(specs: Record<ServiceName, ProcessSpec>, running: Running): Promise<void> {
   const started: Supervised[] = [];
   for (const names of STOP_ORDER.toReversed()) {
@@ -16,14 +16,14 @@ export async function startServices(specs: Record<ServiceName, ProcessSpec>, run
     addToClosing(group, running.closing);
     started.push(...group);
   }
-  await allReady(started, running.stop);
+  await waitUntilReady(started, running.stop);
 }
 
-/** Starts a process that serves people and has no peers. */
-export async function startAlone(spec: ProcessSpec, running: Running): Promise<void> {
-  const process = await supervise(spec, running.notify);
-  addToClosing([process], running.closing);
-  await allReady([process], running.stop);
+/** Starts a single process and waits until it is ready. */
+export async function startProcess(spec: ProcessSpec, running: Running): Promise<void> {
+  const supervised = await supervise(spec, running.notify);
+  addToClosing([supervised], running.closing);
+  await waitUntilReady([supervised], running.stop);
 }
 
 function addToClosing(group: readonly Supervised[], closing: Closing): void {
@@ -37,8 +37,8 @@ function addToClosing(group: readonly Supervised[], closing: Closing): void {
   );
 }
 
-/** Resolves when all are ready; rejects with the first that failed, or when we are told to stop. */
-async function allReady(started: readonly Supervised[], stop: AbortSignal): Promise<void> {
+/** Resolves when all are ready. Rejects with the first failure, or when `stop` aborts. */
+async function waitUntilReady(started: readonly Supervised[], stop: AbortSignal): Promise<void> {
   const stopped = Promise.withResolvers<never>();
   const onAbort = () => stopped.reject(stop.reason);
   stop.addEventListener("abort", onAbort, { once: true });

@@ -3,11 +3,11 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { StartError, systemCode } from "./errors.ts";
 
-/** What is made once for a DATA_DIR and kept there, readable by its own user only. */
+/** Secrets that the first start creates in DATA_DIR, readable only by their owner. */
 export type Secrets = {
   adminToken: string;
   internalToken: string;
-  /** The embedded database's superuser. */
+  /** The password of the embedded database's superuser. */
   databasePassword: string;
   conversationPassword: string;
   quotaPassword: string;
@@ -17,13 +17,13 @@ export type Secrets = {
 const FILE = "secrets.json";
 const SECRET_BYTES = 24;
 
-/** Tokens that the environment names stand in for those of DATA_DIR. */
-export type GivenTokens = { adminToken: string | undefined; internalToken: string | undefined };
+/** Tokens from the environment, which override those of DATA_DIR. */
+export type TokenOverrides = { adminToken: string | undefined; internalToken: string | undefined };
 
-/** Reads the secrets; makes those that are not there yet. Throws StartError when the file is damaged. */
-export async function ensureSecrets(dataDir: string, given: GivenTokens): Promise<Secrets> {
+/** Reads the secrets and creates missing ones. Throws StartError when the file is damaged. */
+export async function ensureSecrets(dataDir: string, overrides: TokenOverrides): Promise<Secrets> {
   const path = join(dataDir, FILE);
-  const kept = await readSecrets(path);
+  const stored = await readSecrets(path);
   const secrets: Secrets = {
     adminToken: newSecret(),
     internalToken: newSecret(),
@@ -31,17 +31,17 @@ export async function ensureSecrets(dataDir: string, given: GivenTokens): Promis
     conversationPassword: newSecret(),
     quotaPassword: newSecret(),
     llmPassword: newSecret(),
-    ...kept,
+    ...stored,
   };
-  if (Object.keys(kept).length < Object.keys(secrets).length) {
-    // Beside and renamed: half a file would lock us out of our own database.
+  if (Object.keys(stored).length < Object.keys(secrets).length) {
+    // Renamed into place: an incomplete file would lose the passwords of the database.
     await writeFile(`${path}.new`, `${JSON.stringify(secrets, undefined, 2)}\n`, { mode: 0o600 });
     await rename(`${path}.new`, path);
   }
   return {
     ...secrets,
-    adminToken: given.adminToken ?? secrets.adminToken,
-    internalToken: given.internalToken ?? secrets.internalToken,
+    adminToken: overrides.adminToken ?? secrets.adminToken,
+    internalToken: overrides.internalToken ?? secrets.internalToken,
   };
 }
 
@@ -50,9 +50,9 @@ async function readSecrets(path: string): Promise<Partial<Secrets>> {
     return JSON.parse(await readFile(path, "utf8")) as Partial<Secrets>;
   } catch (cause) {
     if (systemCode(cause) === "ENOENT") return {};
-    const reason = systemCode(cause) ?? "it is damaged";
+    const reason = systemCode(cause) ?? "damaged file";
     throw new StartError(
-      `cannot read ${path} (${reason}): restore it from a backup, or begin anew with another DATA_DIR`,
+      `cannot read ${path} (${reason}): restore it from a backup, or start afresh with another DATA_DIR`,
       {
         cause,
       },

@@ -5,13 +5,13 @@ import { ProviderAdminService } from "@parley/rpc/llm";
 import { buildWidget } from "@parley/widget/build";
 import type { Closing } from "./closing.ts";
 import type { Config } from "./config.ts";
-import { takeDataDir } from "./data-dir.ts";
-import { useGiven } from "./database.ts";
+import { lockDataDir } from "./data-dir.ts";
+import { useDatabaseUrl } from "./database.ts";
 import { ensureDemo } from "./demo.ts";
 import { startEmbedded } from "./embedded.ts";
 import { migrateAll } from "./migrations.ts";
 import { assertPortsFree, LOOPBACK, PORT_COUNT, portsFrom } from "./ports.ts";
-import { startAlone, startServices } from "./running.ts";
+import { startProcess, startServices } from "./running.ts";
 import { ensureSecrets } from "./secrets.ts";
 import { serviceSpecs } from "./services.ts";
 import { shopSpec } from "./shop-spec.ts";
@@ -19,12 +19,12 @@ import { summarize } from "./summary.ts";
 import type { Terminal } from "./terminal.ts";
 import { chooseIssuer } from "./tokens.ts";
 
-/** What a killed start left running gives its ports back once its last streams have ended. */
-const LEFTOVER_PATIENCE_MS = 30_000;
+/** Services of a killed start drain their streams before they release their ports. */
+const LEFTOVER_TIMEOUT_MS = 30_000;
 
 /**
- * Brings Parley up, step by step, each with its undoing. Returns the summary for the terminal. Throws StartError or
- * CliError when something is in the way, and the signal's reason when told to stop meanwhile.
+ * Starts Parley step by step and adds the cleanup of each step to `closing`. Returns the summary for the terminal. Throws StartError or
+ * CliError when a step fails, and the signal's reason when `stop` aborts.
  */
 export async function bringUp(
   config: Config,
@@ -35,31 +35,31 @@ export async function bringUp(
   const { dataDir } = config;
   const ports = portsFrom(config.port);
   const running = { notify: terminal.notice, closing, stop };
-  const step: Terminal["step"] = (label, work, tell) => {
+  const step: Terminal["step"] = (label, work, describe) => {
     stop.throwIfAborted();
-    return terminal.step(label, work, tell);
+    return terminal.step(label, work, describe);
   };
 
-  const lock = await takeDataDir(dataDir);
+  const lock = await lockDataDir(dataDir);
   closing.add(() => lock.release());
-  // We hold the lock, so an instance that is described there was killed.
+  // This process holds the lock, so an instance file means that the previous start was killed.
   const wasKilled = (await readInstance(dataDir)) !== undefined;
   const secrets = await ensureSecrets(dataDir, config);
 
   await step(
     "ports",
-    () => assertPortsFree(ports, config.publicHost, wasKilled ? LEFTOVER_PATIENCE_MS : 0),
+    () => assertPortsFree(ports, config.publicHost, wasKilled ? LEFTOVER_TIMEOUT_MS : 0),
     () => `${config.port} to ${config.port + PORT_COUNT - 1}`,
   );
   const widgetDir = join(dataDir, "widget");
-  // Takes a processor while the database waits for its disk.
+  // Builds concurrently with the database start, which mostly waits for the disk.
   const widget = buildWidget(widgetDir);
   widget.catch(() => undefined);
   const database = await step(
     "database",
     () =>
       config.databaseUrl
-        ? useGiven(config.databaseUrl)
+        ? useDatabaseUrl(config.databaseUrl)
         : startEmbedded({
             dataDir,
             port: ports.database,
@@ -105,13 +105,13 @@ export async function bringUp(
   const { publicKey } = await step(
     "demo",
     () => ensureDemo(admin, dataDir),
-    ({ documentsSent }) => (documentsSent === 0 ? "as it was" : `${count(documentsSent, "document")} read by its bot`),
+    ({ documentsSent }) => (documentsSent === 0 ? "unchanged" : `${count(documentsSent, "document")} added`),
   );
   const { edgeUrl } = instance;
   const shopUrl = `http://localhost:${ports.shop}`;
   await step(
     "sample shop",
-    () => startAlone(shopSpec({ config, port: ports.shop, edgeUrl, publicKey }), running),
+    () => startProcess(shopSpec({ config, port: ports.shop, edgeUrl, publicKey }), running),
     () => shopUrl,
   );
   const { defaultModel } = await admin(ProviderAdminService, (service) => service.listProviders({}));

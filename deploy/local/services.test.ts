@@ -34,12 +34,12 @@ async function environments(values: Record<string, string>) {
   return Object.fromEntries(Object.entries(specs).map(([name, { env }]) => [name, env]));
 }
 
-/** The services in whose environment a text stands. */
+/** Returns the services whose environment contains a text. */
 const holders = (all: Record<string, Record<string, string>>, text: string) =>
   Object.keys(all).filter((name) => JSON.stringify(all[name]).includes(text));
 
 describe("serviceSpecs", () => {
-  it("gives what is secret to nobody but the service that needs it", async () => {
+  it("passes each secret only to the service that needs it", async () => {
     const all = await environments({
       OPENAI_API_KEY: "openai-secret",
       REDIS_URL: "redis://:redis-secret@h",
@@ -59,7 +59,7 @@ describe("serviceSpecs", () => {
     expect(holders(all, "RPC_MULTIPLEX")).toEqual(["conversation", "edge"]);
   });
 
-  it("counts every port from PORT on and joins the services by them", async () => {
+  it("derives every port from PORT and connects the services", async () => {
     const all = await environments({ PORT: "9000" });
     expect(all.edge).toMatchObject({
       PORT: "9000",
@@ -76,7 +76,7 @@ describe("serviceSpecs", () => {
     });
   });
 
-  it("gives llm-proxy the variables that LLM_CONFIG names, and no others", async () => {
+  it("passes llm-proxy only the variables that LLM_CONFIG names", async () => {
     await writeFile(join(dir, "llm.yaml"), "providers:\n  groq: { apiKeyEnv: GROQ_API_KEY }\n");
     const all = await environments({
       LLM_CONFIG: "llm.yaml",
@@ -88,13 +88,13 @@ describe("serviceSpecs", () => {
     expect(holders(all, "mistral-secret")).toEqual([]);
   });
 
-  it("says that LLM_CONFIG cannot be read", async () => {
+  it("reports an unreadable LLM_CONFIG", async () => {
     await expect(environments({ LLM_CONFIG: "nowhere.yaml" })).rejects.toThrow(
       /cannot read LLM_CONFIG .*nowhere\.yaml \(ENOENT\)/,
     );
   });
 
-  it("lets a single sign-on of the environment stand before the development issuer", async () => {
+  it("prefers single sign-on from the environment to the development issuer", async () => {
     const sso = { JWT_ISSUER: "https://sso.example", JWT_AUDIENCE: "parley", JWKS_URL: "https://sso.example/keys" };
     expect((await environments(sso)).edge).toMatchObject(sso);
   });

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { NODE_FLAGS } from "@parley/cli";
 import { STOP_WITHIN_MS } from "@parley/service-kit/lifecycle";
 import type { Config } from "./config.ts";
-import { urlAs } from "./database.ts";
+import { urlForRole } from "./database.ts";
 import { StartError, systemCode } from "./errors.ts";
 import { LOOPBACK, type Ports } from "./ports.ts";
 import type { ProcessSpec } from "./process-life.ts";
@@ -13,23 +13,23 @@ import type { Tokens } from "./tokens.ts";
 
 export type ServiceName = "edge" | "conversation" | "quota" | "llm-proxy";
 
-export type Parts = {
+export type ServiceInputs = {
   config: Config;
   ports: Ports;
   secrets: Secrets;
-  /** An administrator's. */
+  /** An administrator's URL. */
   databaseUrl: string;
   tokens: Tokens;
-  /** Where the built widget is. */
+  /** The directory of the built widget. */
   widgetDir: string;
 };
 
-/** Past the moment at which a service has ended by itself. */
-const SLACK_MS = 2_000;
+/** Added to a service's own stop timeout. */
+const STOP_GRACE_MS = 2_000;
 
-/** How each service is started: its own environment, and of what is secret only what it needs. */
-export async function serviceSpecs(parts: Parts): Promise<Record<ServiceName, ProcessSpec>> {
-  const { config, ports, secrets, databaseUrl, tokens, widgetDir } = parts;
+/** Returns how to start each service. A service gets only the secrets that it needs. */
+export async function serviceSpecs(inputs: ServiceInputs): Promise<Record<ServiceName, ProcessSpec>> {
+  const { config, ports, secrets, databaseUrl, tokens, widgetDir } = inputs;
   const spec = (name: ServiceName, opsPort: number, own: Record<string, string>): ProcessSpec => ({
     name,
     args: [...NODE_FLAGS, scriptOf(name)],
@@ -44,7 +44,7 @@ export async function serviceSpecs(parts: Parts): Promise<Record<ServiceName, Pr
     },
     readyUrl: `http://${LOOPBACK}:${opsPort}/healthz/ready`,
     logPath: join(config.dataDir, "logs", `${name}.log`),
-    stopTimeoutMs: config.drainMs + STOP_WITHIN_MS + SLACK_MS,
+    stopTimeoutMs: config.drainMs + STOP_WITHIN_MS + STOP_GRACE_MS,
   });
   const targets = {
     CONVERSATION_TARGET: `${LOOPBACK}:${ports.conversation}`,
@@ -54,17 +54,17 @@ export async function serviceSpecs(parts: Parts): Promise<Record<ServiceName, Pr
   return {
     quota: spec("quota", ports.quotaOps, {
       GRPC_PORT: String(ports.quota),
-      DATABASE_URL: urlAs(databaseUrl, "parley_quota", secrets.quotaPassword),
+      DATABASE_URL: urlForRole(databaseUrl, "parley_quota", secrets.quotaPassword),
     }),
     conversation: spec("conversation", ports.conversationOps, {
       GRPC_PORT: String(ports.conversation),
-      DATABASE_URL: urlAs(databaseUrl, "parley_conversation", secrets.conversationPassword),
+      DATABASE_URL: urlForRole(databaseUrl, "parley_conversation", secrets.conversationPassword),
       QUOTA_TARGET: targets.QUOTA_TARGET,
       LLM_TARGET: targets.LLM_TARGET,
     }),
     "llm-proxy": spec("llm-proxy", ports.llmOps, {
       GRPC_PORT: String(ports.llm),
-      DATABASE_URL: urlAs(databaseUrl, "parley_llm", secrets.llmPassword),
+      DATABASE_URL: urlForRole(databaseUrl, "parley_llm", secrets.llmPassword),
       ...(await providerKeys(config)),
     }),
     edge: spec("edge", ports.edgeOps, {
@@ -76,7 +76,7 @@ export async function serviceSpecs(parts: Parts): Promise<Record<ServiceName, Pr
   };
 }
 
-/** The variables that the operator's LLM_CONFIG names: it calls providers' keys what it likes. */
+/** Returns the environment variables that LLM_CONFIG names, such as those with provider keys. */
 async function providerKeys({ llmConfigPath, readVariable }: Config): Promise<Record<string, string>> {
   if (!llmConfigPath) return {};
   let text: string;

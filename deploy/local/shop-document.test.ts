@@ -2,13 +2,13 @@ import { GOODS, TERMS } from "@parley/sample-shop/goods";
 import { expect, it } from "vitest";
 import { shopDocument } from "./shop-document.ts";
 
-it("says all that the shop's pages say", () => {
+it("contains all goods and terms of the shop's pages", () => {
   const text = new TextDecoder().decode(shopDocument().content);
   for (const { name, price, about } of GOODS)
     expect(text).toContain(`## ${name}\n\nThe ${name.toLowerCase()} costs ${price}. ${about}`);
   for (const [question, answer] of TERMS) expect(text).toContain(`## ${question}\n\n${answer}`);
 });
 
-it("tells by its digest that it is the same", () => {
+it("has a stable digest", () => {
   expect(shopDocument().digest).toBe(shopDocument().digest);
 });

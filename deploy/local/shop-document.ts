@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { GOODS, TERMS } from "@parley/sample-shop/goods";
 import type { Document } from "./documentation.ts";
 
-/** What the sample shop's pages say of its goods and its service, so that whoever looks at them can ask the bot about them. */
+/** Returns the sample shop's goods and terms as a knowledge document for the demo bot. */
 export function shopDocument(): Document {
   const goods = GOODS.map(
     ({ name, price, about }) => `## ${name}\n\nThe ${name.toLowerCase()} costs ${price}. ${about}\n`,

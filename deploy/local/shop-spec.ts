@@ -7,7 +7,7 @@ import type { ProcessSpec } from "./process-life.ts";
 
 export type Shop = { config: Config; port: number; edgeUrl: string; publicKey: string };
 
-/** How the sample shop is started: a page with the widget on an origin of its own. */
+/** Returns how to start the sample shop, a page with the widget on another origin. */
 export function shopSpec({ config, port, edgeUrl, publicKey }: Shop): ProcessSpec {
   const script = fileURLToPath(new URL("./sample-shop/src/main.ts", import.meta.url));
   return {

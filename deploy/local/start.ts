@@ -8,18 +8,18 @@ import { watchLaunchers } from "./launchers.ts";
 import { bringUp } from "./sequence.ts";
 import { createTerminal } from "./terminal.ts";
 
-/** As a shell reports a program that SIGINT ended. */
-const EXIT_AT_ONCE = 130;
-/** The terminal and a package manager may both pass on the same Ctrl-C. */
-const SAME_REQUEST_MS = 200;
+/** The exit code of a program that SIGINT ended. */
+const EXIT_INTERRUPTED = 130;
+/** The terminal and a package manager may both deliver the same Ctrl-C within this time. */
+const DUPLICATE_SIGNAL_MS = 200;
 
 const terminal = createTerminal(process.stdout, process.stderr);
-// A terminal that is closed must not keep us from stopping what we started.
+// Ignores write errors of a closed terminal, so that the cleanup still runs.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 const config = readOrExit();
 if (config) process.exit(await run(config));
 
-/** Starts everything and keeps it running until told to stop. Returns the exit code. */
+/** Starts everything and runs until a stop signal. Returns the exit code. */
 async function run(config: Config): Promise<number> {
   const closing = new Closing();
   const stop = stopRequest(closing);
@@ -34,23 +34,24 @@ async function run(config: Config): Promise<number> {
       terminal.fail(error.message);
     }
   } finally {
-    if (stop.aborted) terminal.line("\nStopping: replies under way are finished first. Ctrl-C again leaves at once.");
+    if (stop.aborted)
+      terminal.line("\nStopping after the running replies end. Press Ctrl-C again to exit immediately.");
     await closing.close();
   }
-  if (stop.aborted) terminal.line(`Stopped. The data is kept: ${START_COMMAND} finds it again.`);
+  if (stop.aborted) terminal.line(`Stopped. The data is kept. Start again with ${START_COMMAND}.`);
   return exitCode;
 }
 
-/** Aborted by the first signal to stop, or when whoever started us is gone; the second signal leaves at once. */
+/** Returns a signal that aborts on the first stop signal or when the launcher exits. A second stop signal exits immediately. */
 function stopRequest(closing: Closing): AbortSignal {
   const stop = new AbortController();
-  let askedAt = 0;
+  let requestedAtMs = 0;
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     process.on(signal, () => {
-      if (!stop.signal.aborted) askedAt = performance.now();
-      else if (performance.now() - askedAt > SAME_REQUEST_MS) {
+      if (!stop.signal.aborted) requestedAtMs = performance.now();
+      else if (performance.now() - requestedAtMs > DUPLICATE_SIGNAL_MS) {
         closing.abandon();
-        process.exit(EXIT_AT_ONCE);
+        process.exit(EXIT_INTERRUPTED);
       }
       stop.abort();
     });
@@ -62,7 +63,7 @@ function stopRequest(closing: Closing): AbortSignal {
 
 function readOrExit(): Config | undefined {
   try {
-    // biome-ignore lint/style/noProcessEnv: the one place that hands the environment to config.ts
+    // biome-ignore lint/style/noProcessEnv: passes the environment to config.ts
     return readConfig(process.env, process.cwd());
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

@@ -13,7 +13,7 @@ const FACTS = {
 };
 
 describe("summarize", () => {
-  it("gives a curl that can be pasted", () => {
+  it("prints a valid curl command", () => {
     const text = summarize(FACTS).replaceAll("\\\n", "");
     const [, url, origin, body] = /curl -N (\S+) -H 'Origin: (\S+)' .* -d '(.+)'/.exec(text) ?? [];
     expect([url, origin]).toEqual(["http://localhost:8080/api/chat/", "http://localhost:8089"]);
@@ -24,20 +24,20 @@ describe("summarize", () => {
     });
   });
 
-  it("says how to get another model, until there is one", () => {
+  it("names the variables for another model only with the built-in one", () => {
     expect(summarize(FACTS)).toContain("builtin:extractive (set OPENAI_API_KEY");
     expect(summarize({ ...FACTS, defaultModel: "openai:gpt-4o-mini" })).not.toContain("OPENAI_API_KEY");
   });
 
-  it("names the database's directory when that is elsewhere", () => {
+  it("names the database's directory when it is outside DATA_DIR", () => {
     expect(summarize(FACTS)).toContain("Data, logs   /clone/.parley\n");
     expect(summarize({ ...FACTS, databaseDir: undefined })).toContain("Data, logs   /clone/.parley\n");
     expect(summarize({ ...FACTS, databaseDir: "/var/lib/parley/1" })).toContain(
-      "Data, logs   /clone/.parley, and the database's in /var/lib/parley/1\n",
+      "Data, logs   /clone/.parley (database: /var/lib/parley/1)\n",
     );
   });
 
-  it("offers tokens only where there is a development issuer", () => {
+  it("suggests parley token only with the development issuer", () => {
     expect(summarize(FACTS)).toContain("parley token --workspace demo");
     expect(summarize({ ...FACTS, hasSso: true })).not.toContain("parley token");
   });

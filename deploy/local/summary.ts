@@ -6,16 +6,16 @@ export type SummaryFacts = {
   publicKey: string;
   defaultModel: string;
   dataDir: string;
-  /** The embedded database's own directory; run by root it lies elsewhere. */
+  /** The embedded database's directory. For root it is outside DATA_DIR. */
   databaseDir: string | undefined;
   hasSso: boolean;
-  /** For the example; made anew each time. */
+  /** A new session ID for the curl example. */
   sessionId: string;
 };
 
 const PARLEY = "./parley";
 
-/** Everything to go on with, once all is ready. */
+/** Returns the addresses and example commands to print when everything is ready. */
 export function summarize(facts: SummaryFacts): string {
   const { workspaceId } = DEMO;
   const body = JSON.stringify({
@@ -26,8 +26,8 @@ export function summarize(facts: SummaryFacts): string {
   const model = facts.defaultModel.startsWith("builtin:")
     ? `${facts.defaultModel} (set OPENAI_API_KEY, OPENAI_BASE_URL or OLLAMA_HOST for another)`
     : facts.defaultModel;
-  const elsewhere = facts.databaseDir !== undefined && !facts.databaseDir.startsWith(`${facts.dataDir}/`);
-  const data = elsewhere ? `${facts.dataDir}, and the database's in ${facts.databaseDir}` : facts.dataDir;
+  const isDatabaseOutside = facts.databaseDir !== undefined && !facts.databaseDir.startsWith(`${facts.dataDir}/`);
+  const data = isDatabaseOutside ? `${facts.dataDir} (database: ${facts.databaseDir})` : facts.dataDir;
   const token = facts.hasSso ? [] : [`  ${PARLEY} token --workspace ${workspaceId}`];
   return `
 Parley is ready.
@@ -38,15 +38,15 @@ Parley is ready.
   Model        ${model}
   Data, logs   ${data}
 
-Talk to it:
+Send a message:
   curl -N ${facts.edgeUrl}/api/chat/ -H 'Origin: ${facts.shopUrl}' -H 'Content-Type: application/json' \\
     -d '${body}'
 
-Go on with:
+Next commands:
   ${PARLEY} usage --workspace ${workspaceId}
   ${PARLEY} conversation list --workspace ${workspaceId}
 ${[...token, `  ${PARLEY} --help`].join("\n")}
 
-Ctrl-C stops it and keeps the data.
+Press Ctrl-C to stop Parley. The data is kept.
 `;
 }

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ProcessSpec } from "./process-life.ts";
 import { type Notice, type Supervised, supervise } from "./supervisor.ts";
 
-/** Answers on a port with its process id; what else it does depends on the test. */
+/** The code of a server that returns its PID. */
 const answering = (port: number) => `
   const { createServer } = require("node:http");
   const server = createServer((request, response) => {
@@ -16,7 +16,7 @@ const answering = (port: number) => `
   server.listen(${port}, "127.0.0.1");
   process.once("disconnect", () => process.exit(0));
 `;
-const BRIEF = { readyTimeoutMs: 10_000, firstPauseMs: 20, maxPauseMs: 80, calmMs: 60_000 };
+const FAST = { readyTimeoutMs: 10_000, firstDelayMs: 20, maxDelayMs: 80, stableAfterMs: 60_000 };
 
 let dir: string;
 let port: number;
@@ -48,86 +48,86 @@ function specOf(code: string, stopTimeoutMs = 5_000): ProcessSpec {
 }
 
 async function start(spec: ProcessSpec): Promise<Supervised> {
-  supervised = await supervise(spec, (notice) => notices.push(notice), BRIEF);
+  supervised = await supervise(spec, (notice) => notices.push(notice), FAST);
   return supervised;
 }
 
-const pidThere = async () => Number(await (await fetch(`http://127.0.0.1:${port}/`)).text());
+const fetchPid = async () => Number(await (await fetch(`http://127.0.0.1:${port}/`)).text());
 const crash = () => fetch(`http://127.0.0.1:${port}/crash`).catch(() => undefined);
 
 describe("supervise", () => {
-  it("is ready when the process answers", async () => {
+  it("is ready when the process responds", async () => {
     const { ready } = await start(specOf(answering(port)));
     await ready;
-    expect(await pidThere()).toBeGreaterThan(0);
+    expect(await fetchPid()).toBeGreaterThan(0);
     expect(notices).toEqual([]);
   });
 
-  it("gives up on a process that ends before it was ever ready, and says why", async () => {
+  it("rejects with the reason when the process exits before it is ready", async () => {
     const { ready } = await start(specOf(`throw new Error("no such table")`));
     await expect(ready).rejects.toThrow(
       /^stand-in did not start \(exit 1: Error: no such table\): see .*stand-in\.log$/,
     );
   });
 
-  it("gives up on a process that is never ready", async () => {
+  it("rejects when the process is not ready in time", async () => {
     supervised = await supervise(specOf("setInterval(() => {}, 1000)"), () => undefined, {
-      ...BRIEF,
+      ...FAST,
       readyTimeoutMs: 100,
     });
     await expect(supervised.ready).rejects.toThrow(/is not ready/);
   });
 
-  it("starts a killed process again and tells of both", async () => {
+  it("restarts a killed process and reports the exit and the restart", async () => {
     const { ready } = await start(specOf(answering(port)));
     await ready;
-    const first = await pidThere();
+    const first = await fetchPid();
     process.kill(first, "SIGKILL");
-    await vi.waitFor(async () => expect(await pidThere()).not.toBe(first), 5_000);
-    await vi.waitFor(() => expect(notices.map(({ text }) => text)).toContain("is back"), 5_000);
+    await vi.waitFor(async () => expect(await fetchPid()).not.toBe(first), 5_000);
+    await vi.waitFor(() => expect(notices.map(({ text }) => text)).toContain("restarted"), 5_000);
     expect(notices[0]).toEqual({
       name: "stand-in",
       level: "error",
-      text: "ended by itself (SIGKILL); starting it again in 0.02 s",
+      text: "exited unexpectedly (SIGKILL), restarting in 0.02 s",
     });
   });
 
-  it("waits longer each time a process ends, up to a limit", async () => {
+  it("doubles the restart delay up to a limit", async () => {
     const { ready } = await start(specOf(answering(port)));
     await ready;
-    const pauses = () => notices.flatMap(({ text }) => /again in (\S+) s/.exec(text)?.[1] ?? []);
+    const delays = () => notices.flatMap(({ text }) => /restarting in (\S+) s/.exec(text)?.[1] ?? []);
     for (let crashes = 1; crashes <= 4; crashes++) {
       await vi.waitFor(async () => {
         await crash();
-        expect(pauses()).toHaveLength(crashes);
+        expect(delays()).toHaveLength(crashes);
       }, 5_000);
     }
-    expect(pauses()).toEqual(["0.02", "0.04", "0.08", "0.08"]);
+    expect(delays()).toEqual(["0.02", "0.04", "0.08", "0.08"]);
     expect(notices[0]?.text).toContain("exit 1: Error: it broke");
   });
 
-  it("ends a process that is told to, and does not start it again", async () => {
+  it("stops a process and does not restart it", async () => {
     const { ready, stop } = await start(specOf(answering(port)));
     await ready;
     await stop();
-    await expect(pidThere()).rejects.toThrow();
+    await expect(fetchPid()).rejects.toThrow();
     expect(notices).toEqual([]);
   });
 
-  it("kills a process that does not end in its time", async () => {
-    const deaf = `${answering(port)} process.on("SIGTERM", () => {});`;
-    const { ready, stop } = await start(specOf(deaf, 200));
+  it("kills a process that does not stop in time", async () => {
+    const unstoppable = `${answering(port)} process.on("SIGTERM", () => {});`;
+    const { ready, stop } = await start(specOf(unstoppable, 200));
     await ready;
     await stop();
-    await expect(pidThere()).rejects.toThrow();
-    expect(notices).toEqual([{ name: "stand-in", level: "warn", text: "did not end within 0.2 s and is killed" }]);
+    await expect(fetchPid()).rejects.toThrow();
+    expect(notices).toEqual([{ name: "stand-in", level: "warn", text: "did not stop within 0.2 s, killing it" }]);
   });
 
-  it("stops at once while it waits to start a process again", async () => {
+  it("stops immediately during a restart delay", async () => {
     supervised = await supervise(specOf(answering(port)), (notice) => notices.push(notice), {
-      ...BRIEF,
-      firstPauseMs: 60_000,
-      maxPauseMs: 60_000,
+      ...FAST,
+      firstDelayMs: 60_000,
+      maxDelayMs: 60_000,
     });
     await supervised.ready;
     await crash();
@@ -136,7 +136,7 @@ describe("supervise", () => {
     expect(notices).toHaveLength(1);
   });
 
-  it("keeps what a process prints and shows its warnings and errors", async () => {
+  it("logs the output and reports warnings and errors", async () => {
     const talking = `${answering(port)}
       setInterval(() => {
         console.log(JSON.stringify({ level: "info", message: "all is well" }));
@@ -150,7 +150,7 @@ describe("supervise", () => {
     expect(notices.map(({ text }) => text)).not.toContain("all is well");
   });
 
-  it("keeps the logs of earlier starts beside the new one", async () => {
+  it("keeps the logs of earlier starts", async () => {
     for (const word of ["first", "second"]) {
       const { ready, stop } = await start(specOf(`console.log("${word}"); ${answering(port)}`));
       await ready;
@@ -161,7 +161,7 @@ describe("supervise", () => {
   });
 });
 
-describe("a process that supervises", () => {
+describe("a supervising process", () => {
   const supervising = () => `
     import { supervise } from ${JSON.stringify(new URL("supervisor.ts", import.meta.url).href)};
     const { ready } = await supervise(${JSON.stringify(specOf(answering(port)))}, () => {});
@@ -176,19 +176,19 @@ describe("a process that supervises", () => {
     return parent;
   };
 
-  it("takes its process along when it is killed", async () => {
+  it("takes its child down when it is killed", async () => {
     const parent = await startSupervising();
-    const child = await pidThere();
+    const child = await fetchPid();
     await parent.kill9();
     await vi.waitFor(() => expect(() => process.kill(child, 0)).toThrow("ESRCH"), 5_000);
   });
 
-  it("alone gets the terminal's signals", async () => {
+  it("does not pass the terminal's signals to its child", async () => {
     const parent = await startSupervising();
-    const child = await pidThere();
+    const child = await fetchPid();
     process.kill(-parent.pid, "SIGINT");
     await vi.waitFor(() => expect(parent.stdout()).toContain("interrupted"), 5_000);
-    expect(await pidThere()).toBe(child);
+    expect(await fetchPid()).toBe(child);
     expect(notices).toEqual([]);
     await parent.kill9();
   });

@@ -1,98 +1,106 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { StartError } from "./errors.ts";
 import { openLogFile } from "./log-file.ts";
-import { type ProcessDeath, type ProcessLife, type ProcessSpec, startLife } from "./process-life.ts";
+import { type ProcessExit, type ProcessRun, type ProcessSpec, startRun } from "./process-life.ts";
 
-/** Something a person at the terminal should know of a process. */
+/** An event of a process to show in the terminal. */
 export type Notice = { name: string; level: "info" | "warn" | "error"; text: string };
 
 export type Supervised = {
-  /** Resolves when it first can do its work. Rejects with StartError when it cannot be started. */
+  /** Resolves when the process is first ready. Rejects with StartError when the start fails. */
   ready: Promise<void>;
-  /** Tells it to end and waits; ends it by force when it takes too long. Not started again. */
+  /** Stops the process without a restart. Kills it when it takes too long. */
   stop: () => Promise<void>;
-  /** Ends it by force, at once. */
+  /** Kills the process immediately. */
   kill: () => void;
 };
 
-export type Patience = {
-  /** How long until it must first be ready. */
+export type RestartPolicy = {
+  /** The time limit for the first readiness. */
   readyTimeoutMs: number;
-  /** Pause before the first new start; each further one doubles it. */
-  firstPauseMs: number;
-  maxPauseMs: number;
-  /** Having lived this long, it starts anew with the first pause. */
-  calmMs: number;
+  /** Delay before the first restart. Each further restart doubles it. */
+  firstDelayMs: number;
+  maxDelayMs: number;
+  /** After running this long, the next delay is the first one again. */
+  stableAfterMs: number;
 };
 
-const PATIENCE: Patience = { readyTimeoutMs: 60_000, firstPauseMs: 250, maxPauseMs: 30_000, calmMs: 60_000 };
+const DEFAULT_POLICY: RestartPolicy = {
+  readyTimeoutMs: 60_000,
+  firstDelayMs: 250,
+  maxDelayMs: 30_000,
+  stableAfterMs: 60_000,
+};
 
 /**
- * Keeps a process running: starts it, and starts it again with growing pauses whenever it ends by itself. One that ends
- * before it was ever ready is not started again: something is wrong that a person must mend.
+ * Starts a process and restarts it with exponential backoff when it exits. Does not restart a process that exits before it was first
+ * ready, because the user must fix the cause.
  */
 export async function supervise(
   spec: ProcessSpec,
   notify: (notice: Notice) => void,
-  patience: Patience = PATIENCE,
+  policy: RestartPolicy = DEFAULT_POLICY,
 ): Promise<Supervised> {
   const log = await openLogFile(spec.logPath);
   const stopping = new AbortController();
   const firstReady = Promise.withResolvers<void>();
-  // Whoever stops us before that does not wait for it.
+  // Nobody awaits `ready` when stop is called first.
   firstReady.promise.catch(() => undefined);
-  const tell = (level: Notice["level"], text: string) => notify({ name: spec.name, level, text });
-  let life: ProcessLife | undefined;
+  const report = (level: Notice["level"], text: string) => notify({ name: spec.name, level, text });
+  let processRun: ProcessRun | undefined;
 
   const finished = keepRunning();
-  return { ready: firstReady.promise, stop, kill: () => life?.kill() };
+  return { ready: firstReady.promise, stop, kill: () => processRun?.kill() };
 
   async function keepRunning(): Promise<void> {
     let wasReady = false;
     let failures = 0;
-    const late = setTimeout(
-      () => firstReady.reject(new StartError(`${spec.name} is not ready after a minute: see ${spec.logPath}`)),
-      patience.readyTimeoutMs,
+    const timeout = setTimeout(
+      () =>
+        firstReady.reject(
+          new StartError(`${spec.name} is not ready after ${policy.readyTimeoutMs / 1000} s: see ${spec.logPath}`),
+        ),
+      policy.readyTimeoutMs,
     );
     while (!stopping.signal.aborted) {
       const startedAt = performance.now();
-      life = startLife(spec, log, ({ level, text }) => {
-        // Until it is first ready, what keeps it from that is told once, with its end.
-        if (wasReady && (level === "warn" || level === "error")) tell(level, text);
+      processRun = startRun(spec, log, ({ level, text }) => {
+        // Before the first readiness, the StartError below reports the last error.
+        if (wasReady && (level === "warn" || level === "error")) report(level, text);
       });
-      if (await life.ready) {
-        clearTimeout(late);
-        if (wasReady) tell("info", "is back");
+      if (await processRun.ready) {
+        clearTimeout(timeout);
+        if (wasReady) report("info", "restarted");
         wasReady = true;
         firstReady.resolve();
       }
-      const death = await life.ended;
+      const exit = await processRun.ended;
       if (stopping.signal.aborted) break;
       if (!wasReady) {
-        firstReady.reject(new StartError(`${spec.name} did not start (${describe(death)}): see ${spec.logPath}`));
+        firstReady.reject(new StartError(`${spec.name} did not start (${describe(exit)}): see ${spec.logPath}`));
         break;
       }
-      failures = performance.now() - startedAt < patience.calmMs ? failures + 1 : 1;
-      const pauseMs = Math.min(patience.maxPauseMs, patience.firstPauseMs * 2 ** (failures - 1));
-      tell("error", `ended by itself (${describe(death)}); starting it again in ${pauseMs / 1000} s`);
-      await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      failures = performance.now() - startedAt < policy.stableAfterMs ? failures + 1 : 1;
+      const delayMs = Math.min(policy.maxDelayMs, policy.firstDelayMs * 2 ** (failures - 1));
+      report("error", `exited unexpectedly (${describe(exit)}), restarting in ${delayMs / 1000} s`);
+      await sleep(delayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
-    clearTimeout(late);
+    clearTimeout(timeout);
     log.end();
   }
 
   async function stop(): Promise<void> {
     stopping.abort();
-    life?.terminate();
-    const late = setTimeout(() => {
-      tell("warn", `did not end within ${spec.stopTimeoutMs / 1000} s and is killed`);
-      life?.kill();
+    processRun?.terminate();
+    const timeout = setTimeout(() => {
+      report("warn", `did not stop within ${spec.stopTimeoutMs / 1000} s, killing it`);
+      processRun?.kill();
     }, spec.stopTimeoutMs);
     await finished;
-    clearTimeout(late);
+    clearTimeout(timeout);
   }
 }
 
-function describe({ how, lastWords }: ProcessDeath): string {
-  return lastWords === undefined ? how : `${how}: ${lastWords}`;
+function describe({ how, lastError }: ProcessExit): string {
+  return lastError === undefined ? how : `${how}: ${lastError}`;
 }

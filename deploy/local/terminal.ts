@@ -6,16 +6,16 @@ export type Terminal = ReturnType<typeof createTerminal>;
 
 const LABEL_WIDTH = 12;
 const DETAIL_WIDTH = 52;
-/** The same notice again within this time says nothing new. */
-const REPEAT_MS = 10_000;
+/** A repeated notice within this time is suppressed. */
+const REPEAT_INTERVAL_MS = 10_000;
 
-/** Writes what people are told of a start: steps with their times, notices of services, and the one line of a failure. */
+/** Writes the output of a start: steps with durations, notices of processes and the error line of a failure. */
 export function createTerminal(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream) {
   const style = (format: Parameters<typeof styleText>[0], text: string) => styleText(format, text, { stream: stdout });
-  const lastTold = new Map<string, number>();
+  const lastShownMs = new Map<string, number>();
   let pending = "";
 
-  /** A line of its own, above the step that is under way. */
+  /** Writes a line above the running step. */
   function line(text: string): void {
     stdout.write(pending === "" ? `${text}\n` : `\r\x1b[K${text}\n${pending}`);
   }
@@ -25,8 +25,8 @@ export function createTerminal(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteS
     pending = "";
   }
 
-  /** Does a step of the start and tells what came of it and how long it took. */
-  async function step<T>(label: string, work: () => Promise<T>, tell: (result: T) => string): Promise<T> {
+  /** Runs a step and writes its result and duration. */
+  async function step<T>(label: string, work: () => Promise<T>, describe: (result: T) => string): Promise<T> {
     const startedAt = performance.now();
     if (stdout.isTTY) {
       pending = `  ${style("dim", "…")} ${label}`;
@@ -35,7 +35,7 @@ export function createTerminal(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteS
     try {
       const result = await work();
       const seconds = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
-      const detail = tell(result).padEnd(DETAIL_WIDTH);
+      const detail = describe(result).padEnd(DETAIL_WIDTH);
       finishStep(
         `  ${style("green", "✓")} ${label.padEnd(LABEL_WIDTH)} ${detail} ${style("dim", seconds.padStart(7))}`,
       );
@@ -49,9 +49,9 @@ export function createTerminal(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteS
   function notice({ name, level, text }: Notice): void {
     const now = performance.now();
     const key = `${name} ${text}`;
-    const last = lastTold.get(key);
-    if (last !== undefined && now - last < REPEAT_MS) return;
-    lastTold.set(key, now);
+    const last = lastShownMs.get(key);
+    if (last !== undefined && now - last < REPEAT_INTERVAL_MS) return;
+    lastShownMs.set(key, now);
     const sign = { info: style("green", "✓"), warn: style("yellow", "!"), error: style("red", "✗") }[level];
     line(`  ${sign} ${name.padEnd(LABEL_WIDTH)} ${printable(text)}`);
   }

@@ -2,13 +2,13 @@ import { ensureIssuer, type TokenTerms } from "@parley/cli";
 import type { Config } from "./config.ts";
 
 export type Tokens = {
-  /** What `parley token` writes into its tokens; null with a single sign-on. */
+  /** The claims for `parley token`; null with single sign-on. */
   terms: TokenTerms | null;
-  /** What the edge checks tokens with; nothing with a single sign-on, whose variables it is given anyway. */
+  /** The edge's variables for checking tokens; empty with single sign-on, whose variables the edge inherits. */
   edgeEnvironment: Readonly<Record<string, string>>;
 };
 
-/** Who issues access tokens: the single sign-on of the environment, else a development issuer with its key in DATA_DIR. */
+/** Selects the token issuer: single sign-on from the environment, or else a development issuer with its key in DATA_DIR. */
 export async function chooseIssuer({ hasSso, workspaceClaim, dataDir }: Config): Promise<Tokens> {
   if (hasSso) return { terms: null, edgeEnvironment: {} };
   const terms = { issuer: "parley-development", audience: "parley", workspaceClaim };

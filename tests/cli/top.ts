@@ -12,7 +12,7 @@ import { root } from "../system/processes.ts";
 import { createTenant, type System, type Tenant } from "../system/system.ts";
 import { CTRL_C, hasTerminal, openTerminal, type Terminal } from "../system/terminal.ts";
 
-type Picture = {
+type Activity = {
   replicas: { service: string; url: string; up: boolean }[];
   streams_open: number;
   tokens_per_second: number;
@@ -41,27 +41,27 @@ export function topSuite(shared: () => { system: System; env: Record<string, str
     for (let turn = 0; turn < 3; turn++) await chat(system.url(), full);
   });
 
-  it("tells at once, as JSON, what there is to know", async () => {
+  it("prints one snapshot as JSON", async () => {
     const slow = await createTenant(system.admin, { model: "openai:tokens-1000-every-20" });
     const leave = new AbortController();
     const stream = readChat(await postChat(system.url(), slow, {}, { signal: leave.signal })).catch(() => undefined);
-    const picture = await cliJson<Picture>(["top"], env);
+    const activity = await cliJson<Activity>(["top"], env);
     leave.abort();
     await stream;
-    expect(picture.streams_open).toBeGreaterThanOrEqual(1);
-    expect(picture.replicas.map(({ service, up }) => [service, up])).toEqual([
+    expect(activity.streams_open).toBeGreaterThanOrEqual(1);
+    expect(activity.replicas.map(({ service, up }) => [service, up])).toEqual([
       ["edge", true],
       ["conversation", true],
       ["quota", true],
       ["llm-proxy", true],
     ]);
-    expect(picture.first_token.p50_ms).toBeGreaterThan(0);
-    expect(picture.first_token.p99_ms).toBeGreaterThanOrEqual(picture.first_token.p50_ms);
-    expect(picture.refusals).toContainEqual({ reason: "quota_exceeded", per_minute: expect.any(Number), total: 1 });
-    expect(picture.quota[0]).toMatchObject({ id: full.workspaceId, used: 2, held: 0, cap: 2 });
-    expect(picture.breakers).toContainEqual({ provider: "openai", state: "closed" });
-    expect(picture.outbox.depth).toBeGreaterThanOrEqual(0);
-    expect(picture.problems).toEqual([]);
+    expect(activity.first_token.p50_ms).toBeGreaterThan(0);
+    expect(activity.first_token.p99_ms).toBeGreaterThanOrEqual(activity.first_token.p50_ms);
+    expect(activity.refusals).toContainEqual({ reason: "quota_exceeded", per_minute: expect.any(Number), total: 1 });
+    expect(activity.quota[0]).toMatchObject({ id: full.workspaceId, used: 2, held: 0, cap: 2 });
+    expect(activity.breakers).toContainEqual({ provider: "openai", state: "closed" });
+    expect(activity.outbox.depth).toBeGreaterThanOrEqual(0);
+    expect(activity.problems).toEqual([]);
   });
 
   it("counts the tokens of replies as they end", async () => {
@@ -75,7 +75,7 @@ export function topSuite(shared: () => { system: System; env: Record<string, str
       }
     };
     const watch = async () => {
-      while (!isSeen) isSeen = (await cliJson<Picture>(["top"], env)).tokens_per_second > 0;
+      while (!isSeen) isSeen = (await cliJson<Activity>(["top"], env)).tokens_per_second > 0;
     };
     await Promise.all([talk(), watch()]);
   });
@@ -89,15 +89,15 @@ export function topSuite(shared: () => { system: System; env: Record<string, str
     expect(stdout.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
   });
 
-  it("shows a replica that is away among those that are there, and a quota service that is as a gap", async () => {
+  it("counts an unreachable replica and shows that quota usage is unavailable", async () => {
     const away = `http://127.0.0.1:${await freePort()}`;
     const quotas = `http://127.0.0.1:${system.quota.opsPort},${away}`;
     const some = await runCli(["top", "--once", "--quota", quotas], env);
     expect(some.stdout).toContain("quota 1 of 2");
-    expect(some.stdout).toContain(`! quota at ${away} does not answer`);
+    expect(some.stdout).toContain(`! quota at ${away} is unreachable`);
     const gap = await runCli(["top", "--once"], { ...env, PARLEY_QUOTA_URL: away });
     expect([gap.code, gap.stderr]).toEqual([0, ""]);
-    expect(gap.stdout).toContain("The quota's figures are not to be had.");
+    expect(gap.stdout).toContain("Quota usage is unavailable.");
     const all = ["edge", "conversation", "quota", "llm"].flatMap((service) => [`--${service}`, away]);
     expect((await runCli(["top", "--once", ...all], env)).code).toBe(1);
   });

@@ -36,7 +36,7 @@ export function start(place: Place, env: Record<string, string> = {}): Promise<R
     args: ["deploy/local/launch.js"],
     cwd: root,
     env: { ...place.env, ...env },
-    ready: /Ctrl-C stops it/,
+    ready: /Press Ctrl-C to stop/,
     readyTimeoutMs: 90_000,
   });
 }

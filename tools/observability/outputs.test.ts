@@ -23,14 +23,11 @@ test("each alert has its runbook, and each runbook its alert", async () => {
   for (const { alert, annotations } of alerts) expect(annotations?.runbook_url).toBe(`${RUNBOOKS}/${alert}.md`);
 });
 
-test.each(alerts.map(({ alert }) => String(alert)))(
-  "the runbook of %s says what it means, how to see it and how to mend it",
-  async (alert) => {
-    const page = await readFile(join(ROOT, RUNBOOKS, `${alert}.md`), "utf8");
-    const headings = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
-    expect(headings).toEqual([alert, "What it means", "How to see", "How to mend"]);
-  },
-);
+test.each(alerts.map(({ alert }) => String(alert)))("the runbook of %s has the three sections", async (alert) => {
+  const page = await readFile(join(ROOT, RUNBOOKS, `${alert}.md`), "utf8");
+  const headings = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
+  expect(headings).toEqual([alert, "What it means", "How to see", "Fix"]);
+});
 
 test("each panel and each alert that a panel or a runbook names exists", async () => {
   const pages = alerts.map(({ alert }) => readFile(join(ROOT, RUNBOOKS, `${alert}.md`), "utf8"));

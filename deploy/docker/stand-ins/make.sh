@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the images that docker-compose.yml and the Dockerfile start from, on a machine that reaches no image registry but Debian's packages
-# and npm's: node:24-bookworm-slim by debootstrap with the node that runs here, PostgreSQL and Redis on top of it. Needs root and debootstrap.
+# Builds the base images of docker-compose.yml and the Dockerfile without an image registry, from Debian and npm packages:
+# node:24-bookworm-slim with debootstrap and the given node binary, and PostgreSQL and Redis on top of it. Needs root and debootstrap.
 #
 #   deploy/docker/stand-ins/make.sh PATH_OF_NODE_24
 set -euo pipefail

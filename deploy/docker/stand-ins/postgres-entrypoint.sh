@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the database on its first start, as the official image does.
+# Creates the database on the first start, as the official image does.
 set -eu
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
   printf '%s' "$POSTGRES_PASSWORD" > /tmp/password

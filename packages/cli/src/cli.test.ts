@@ -32,27 +32,27 @@ const INSTANCE: Instance = {
   tokens: { issuer: "parley-development", audience: "parley", workspaceClaim: "workspace_id" },
 };
 
-describe("a command that is written wrongly", () => {
+describe("a usage error", () => {
   it.each([
-    ["workspce", "parley: unknown command 'workspce' (Did you mean workspace?); see parley --help"],
-    ["key crate", "parley: unknown command 'crate' (Did you mean create?); see parley key --help"],
-    ["key create", "parley: required option '--workspace <id>' not specified; see parley key create --help"],
-    ["usage --workspace w --month 2026-13", /^parley: option '--month .*2026-11.*; see parley usage --help$/],
-    ["workspace create --name a --plan gold", /free, pro, scale; see parley workspace create --help$/],
-    ["workspace set-plan w gold", /free, pro, scale; see parley workspace set-plan --help$/],
-    ["token --workspace w --ttl 1y", /90s, 30m, 1h or 7d.*; see parley token --help$/],
-    ["moderation remove x --workspace w --bot b", /whole number.*; see parley moderation remove --help$/],
-    ["bot create --workspace w --slug s --css-var gap", /--gap=4px; see parley bot create --help$/],
-    ["migrate edge", /conversation, quota, llm-proxy; see parley migrate --help$/],
-    ["workspace list extra", /^parley: too many arguments.*; see parley workspace list --help$/],
-  ])("exits 2 and says in one line how it is written: %s", async (line, expected) => {
+    ["workspce", "parley: unknown command 'workspce' (Did you mean workspace?); run parley --help"],
+    ["key crate", "parley: unknown command 'crate' (Did you mean create?); run parley key --help"],
+    ["key create", "parley: required option '--workspace <id>' not specified; run parley key create --help"],
+    ["usage --workspace w --month 2026-13", /^parley: option '--month .*2026-11.*; run parley usage --help$/],
+    ["workspace create --name a --plan gold", /free, pro, scale; run parley workspace create --help$/],
+    ["workspace set-plan w gold", /free, pro, scale; run parley workspace set-plan --help$/],
+    ["token --workspace w --ttl 1y", /90s, 30m, 1h or 7d.*; run parley token --help$/],
+    ["moderation remove x --workspace w --bot b", /whole number.*; run parley moderation remove --help$/],
+    ["bot create --workspace w --slug s --css-var gap", /--gap=4px; run parley bot create --help$/],
+    ["migrate edge", /conversation, quota, llm-proxy; run parley migrate --help$/],
+    ["workspace list extra", /^parley: too many arguments.*; run parley workspace list --help$/],
+  ])("exits 2 with one line that names the problem and the help: %s", async (line, expected) => {
     const { code, stdout, stderr } = await run(line.split(" "));
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr.trimEnd()).toEqual(typeof expected === "string" ? expected : expect.stringMatching(expected));
     expect(stderr.trimEnd()).not.toContain("\n");
   });
 
-  it("shows what there is when no command is given", async () => {
+  it("prints the help when no command is given", async () => {
     const { code, stdout, stderr } = await run([]);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain("Usage: parley");
@@ -60,7 +60,7 @@ describe("a command that is written wrongly", () => {
 });
 
 describe("help", () => {
-  it("goes to stdout and is no failure", async () => {
+  it("is printed to stdout with exit code 0", async () => {
     const { code, stdout, stderr } = await run(["bot", "create", "--help"]);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("--primary-color <#RRGGBB>");
@@ -68,38 +68,38 @@ describe("help", () => {
   });
 });
 
-describe("a Parley of this machine", () => {
-  const start = /: start it with npx --yes pnpm@12 start, or name another with DATA_DIR/;
+describe("the installation on this machine", () => {
+  const start = /: start it with npx --yes pnpm@12 start, or select another installation with DATA_DIR/;
 
-  it("is said not to run when DATA_DIR knows of none", async () => {
+  it("is reported as not running when DATA_DIR has no instance file", async () => {
     const { code, stdout, stderr } = await run(["workspace", "list", "--json"]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(start);
   });
 
-  it("is said not to run when it was killed", async () => {
-    // No process has this number: Linux gives them up to 4,194,304.
+  it("is reported as not running when its process is gone", async () => {
+    // No process has this PID: the maximum on Linux is 4,194,304.
     await writeInstance(dataDir, { ...INSTANCE, pid: 4_194_305 });
     expect((await run(["workspace", "list"])).stderr).toMatch(start);
   });
 
-  it("is said to be starting again when it runs and a service does not answer", async () => {
+  it("suggests a retry and the log when a service is unreachable", async () => {
     await writeInstance(dataDir, INSTANCE);
     const { code, stderr } = await run(["workspace", "list"]);
     expect(code).toBe(1);
     expect(stderr).toBe(
-      `parley: quota does not answer at http://127.0.0.1:1: try again in some seconds, and see ${dataDir}/logs/quota.log\n`,
+      `parley: quota does not answer at http://127.0.0.1:1: try again in a few seconds, then check ${dataDir}/logs/quota.log\n`,
     );
   });
 
-  it("is not guessed from a damaged description", async () => {
+  it("is reported as damaged when the instance file is not JSON", async () => {
     await writeFile(join(dataDir, "instance.json"), "{");
     expect((await run(["workspace", "list"])).stderr).toMatch(/^parley: .*instance\.json is damaged: /);
   });
 });
 
 describe("parley token", () => {
-  it("writes the token alone for people, so that a shell can keep it", async () => {
+  it("prints only the token, for use in a shell variable", async () => {
     await ensureIssuer(dataDir);
     await writeInstance(dataDir, INSTANCE);
     const { code, stdout } = await run(["token", "--workspace", "acme"]);
@@ -107,18 +107,18 @@ describe("parley token", () => {
   });
 
   it.each([
-    ["the Parley is a remote one", { PARLEY_QUOTA_URL: "http://127.0.0.1:1", ADMIN_TOKEN: "t" }, INSTANCE],
-    ["a single sign-on issues the tokens", {}, { ...INSTANCE, tokens: null }],
-  ])("makes none when %s", async (_, env, instance) => {
+    ["the installation is remote", { PARLEY_QUOTA_URL: "http://127.0.0.1:1", ADMIN_TOKEN: "t" }, INSTANCE],
+    ["single sign-on issues the tokens", {}, { ...INSTANCE, tokens: null }],
+  ])("fails when %s", async (_, env, instance) => {
     await writeInstance(dataDir, instance);
     const { code, stderr } = await run(["token", "--workspace", "acme"], env);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^parley: the tokens of this Parley are its single sign-on's to issue/);
+    expect(stderr).toMatch(/^parley: single sign-on issues the tokens of this installation/);
   });
 });
 
 describe("parley migrate", () => {
-  it("asks for the database's URL", async () => {
+  it("requires DATABASE_URL", async () => {
     expect(await run(["migrate"])).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^parley: DATABASE_URL is not set/),

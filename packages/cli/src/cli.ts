@@ -23,25 +23,26 @@ import { printable } from "./output/printable.ts";
 import { type Streams, writeResult } from "./output/result.ts";
 
 const EPILOGUE = `
-Without PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL, PARLEY_LLM_URL and ADMIN_TOKEN the Parley of this machine
-is meant, found by DATA_DIR (.parley). parley GROUP COMMAND --help tells a command's options.`;
+Set PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL, PARLEY_LLM_URL and ADMIN_TOKEN to administer a remote installation.
+Otherwise the CLI uses the one on this machine, from DATA_DIR (default .parley).
+Run parley GROUP COMMAND --help for a command's options.`;
 
-/** Runs one command. Returns its exit code: 0, 1 when it failed, 2 when it was written wrongly. */
+/** Runs one command. Returns its exit code: 0 for success, 1 for a failure, 2 for a usage error. */
 export async function runCli(args: readonly string[], config: Config, streams: Streams): Promise<number> {
   const { stdout, stderr } = streams;
   let exitCode = 0;
-  let found: Promise<AdminTarget> | undefined;
-  let connected: Promise<Admin> | undefined;
+  let target: Promise<AdminTarget> | undefined;
+  let adminPromise: Promise<Admin> | undefined;
   const program = createProgram({ stdout, stderr });
   const context: Context = {
     config,
     target: () => {
-      found ??= findTarget(config);
-      return found;
+      target ??= findTarget(config);
+      return target;
     },
-    admin: async (service, work) => {
-      connected ??= context.target().then(connectAdmin);
-      return (await connected)(service, work);
+    admin: async (service, call) => {
+      adminPromise ??= context.target().then(connectAdmin);
+      return (await adminPromise)(service, call);
     },
     report: async (pending) => {
       const result = await pending;
@@ -81,19 +82,19 @@ export async function runCli(args: readonly string[], config: Config, streams: S
     }
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return 0;
-    // Help that stands in for a missing subcommand has been written by then.
+    // Commander has already written the help that replaces a missing subcommand.
     if (error.code !== "commander.help")
-      stderr.write(`parley: ${usageProblem(error)}; see ${helpFor(program, args)}\n`);
+      stderr.write(`parley: ${usageProblem(error)}; run ${helpFor(program, args)}\n`);
     return 2;
   }
 }
 
 function createProgram({ stdout, stderr }: Streams) {
   return new Command("parley")
-    .description("Administers Parley: workspaces, bots, keys, knowledge, conversations and the books.")
-    .option("--json", "write one JSON document to stdout and nothing else")
-    .version("0.1.0", "-V, --version", "tell the version")
-    .helpOption("-h, --help", "tell what a command does and takes")
+    .description("Administer a Parley installation.")
+    .option("--json", "Write one JSON document to stdout.")
+    .version("0.1.0", "-V, --version", "Print the version.")
+    .helpOption("-h, --help", "Show help for a command.")
     .helpCommand(false)
     .addHelpText("after", EPILOGUE)
     .configureHelp({ showGlobalOptions: true })
@@ -114,7 +115,7 @@ function usageProblem(error: CommanderError): string {
   );
 }
 
-/** `parley key create --help` for whatever was wrong about `parley key create …`. */
+/** Returns the help command that fits the arguments, for example `parley key create --help`. */
 function helpFor(program: Pick<Command, "commands">, args: readonly string[]): string {
   const path: string[] = [];
   let commands = program.commands;

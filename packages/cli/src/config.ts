@@ -4,10 +4,10 @@ import type { AdminService } from "./admin/service.ts";
 
 export type Config = ReturnType<typeof readConfig>;
 
-/** What a process of ours needs of the machine, and nothing of what Parley keeps secret. */
+/** The variables that child processes inherit. Secrets are not among them. */
 const MACHINE_VARIABLES = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "NODE_EXTRA_CA_CERTS"];
 
-/** Reads the command's environment; `workingDir` is where it was called. Throws ConfigError with everything that is wrong. */
+/** Reads the CLI's environment. Throws a ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
   const environment = new Environment(values);
   const http = (name: string) => environment.optionalUrl(name, ["http", "https"]);
@@ -16,7 +16,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     quota: http("PARLEY_QUOTA_URL"),
     llm: http("PARLEY_LLM_URL"),
   };
-  // A package manager runs its scripts at the top of the clone; files are named from where its user stands.
+  // Package managers run scripts in the repository root. INIT_CWD is the directory of the user's shell.
   const isScript = environment.optional("npm_lifecycle_event") === "parley";
   return environment.finish({
     dataDir: resolve(workingDir, environment.text("DATA_DIR", ".parley")),
@@ -38,7 +38,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
   });
 }
 
-/** The variables of the machine that every child process is given. */
+/** Returns the variables that every child process inherits. */
 export function machineEnvironment(values: NodeJS.ProcessEnv): Record<string, string> {
   const set = MACHINE_VARIABLES.flatMap((name) => (values[name] ? [[name, values[name]] as const] : []));
   return Object.fromEntries(set);

@@ -3,20 +3,20 @@ import type { AdminTarget } from "./admin/target.ts";
 import type { Config } from "./config.ts";
 import type { Result } from "./output/result.ts";
 
-/** What every command is given. */
+/** The dependencies of every command. */
 export type Context = {
   config: Config;
-  /** The admin services of the Parley that the environment names or that runs here. */
+  /** Calls the admin services of the target. */
   admin: Admin;
-  /** Where that is. */
+  /** Returns the installation that the environment names, or else the one on this machine. */
   target: () => Promise<AdminTarget>;
-  /** Writes what the command found, in the form that was asked for. */
+  /** Writes the command's result as text or JSON. */
   report: (result: Promise<Result>) => Promise<void>;
-  /** Tells people on stderr how far a long command is; says nothing to scripts. */
+  /** Writes a progress line to stderr, except with --json. */
   progress: (line: string) => void;
-  /** Reports on stderr, to people and scripts, an error after which the command goes on. */
+  /** Writes an error to stderr, after which the command continues. */
   warn: (message: string) => void;
-  /** Whether one JSON document was asked for. */
+  /** Whether --json is set. */
   asJson: () => boolean;
   stdout: NodeJS.WritableStream;
   stdin: NodeJS.ReadableStream | undefined;

@@ -1,8 +1,8 @@
-/** What the person at the terminal is told, in one line that says what to do next. */
+/** An error for the user: one line that names the problem and the next step. */
 export class CliError extends Error {
   readonly exitCode: 1 | 2;
 
-  /** `exitCode` 2 is for a command that was written wrongly. */
+  /** Use `exitCode` 2 for a usage error. */
   constructor(message: string, options?: ErrorOptions & { exitCode?: 1 | 2 }) {
     super(message, options);
     this.name = "CliError";

@@ -10,7 +10,7 @@ export {
   type TokenTerms,
   writeInstance,
 } from "./local/instance.ts";
-export { isThere } from "./local/is-there.ts";
 export { ensureIssuer } from "./local/issuer.ts";
 export { MIGRATED_SERVICES, type MigratedService, migrateService, NODE_FLAGS } from "./local/migrate-service.ts";
+export { processExists } from "./local/process-exists.ts";
 export { printable } from "./output/printable.ts";

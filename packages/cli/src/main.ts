@@ -2,11 +2,11 @@ import { ConfigError } from "@parley/service-kit/environment";
 import { runCli } from "./cli.ts";
 import { readConfig } from "./config.ts";
 
-// Whoever reads us may stop early: parley … | head
+// The reader may close the pipe early, as in parley … | head.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 
 try {
-  // biome-ignore lint/style/noProcessEnv: the one place that hands the environment to config.ts
+  // biome-ignore lint/style/noProcessEnv: passes the environment to config.ts
   const config = readConfig(process.env, process.cwd());
   process.exitCode = await runCli(process.argv.slice(2), config, process);
 } catch (error) {

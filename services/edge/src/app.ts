@@ -3,15 +3,15 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { type ChatDeps, chatRoute } from "./chat/chat.route.ts";
 import { type PlaygroundDeps, playgroundRoute } from "./chat/playground.route.ts";
 import { doctorRoute } from "./doctor/doctor.route.ts";
-import { answerUnparsable } from "./http/client-errors.plugin.ts";
+import { refuseUnparsable } from "./http/client-errors.plugin.ts";
 import { cors } from "./http/cors.plugin.ts";
 import { errors, type OnRefusal } from "./http/errors.plugin.ts";
 import { headerLimits } from "./http/header-limits.plugin.ts";
 import { healthRoutes } from "./http/health.route.ts";
 import { type HttpMetrics, httpMetrics } from "./http/http-metrics.plugin.ts";
-import { knowAllMethods } from "./http/methods.plugin.ts";
+import { supportAllMethods } from "./http/methods.plugin.ts";
 import { openapiRoute } from "./http/openapi.route.ts";
-import { decodable } from "./http/path.ts";
+import { ensureDecodable } from "./http/path.ts";
 import { rawBody } from "./http/raw-body.plugin.ts";
 import { securityHeaders } from "./http/security-headers.plugin.ts";
 import { tracing } from "./http/tracing.plugin.ts";
@@ -25,51 +25,50 @@ export type AppDeps = ChatDeps &
   PlaygroundDeps &
   ExportDeps &
   RatingDeps & {
-    ready: () => boolean;
-    /** Whether this process has begun to stop. */
-    stopping: () => boolean;
-    /** Told of every refusal: its code and the route it was for. */
+    isReady: () => boolean;
+    /** Whether this process is shutting down. */
+    isStopping: () => boolean;
     onRefusal: OnRefusal;
     http: HttpMetrics;
   };
 
 export type AppOptions = {
   trustedProxies: readonly string[];
-  /** Where the built widget lies; it is not served without. */
+  /** The directory of the built widget. If undefined, the widget is not served. */
   widgetDir: string | undefined;
 };
 
 const MAX_HEADER_BYTES = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Above the usual 60 s of load balancers, so that it is never we who close a connection they are about to use. */
+/** Longer than the usual 60 s of load balancers, so that the edge never closes a connection that one is about to reuse. */
 const KEEP_ALIVE_MS = 75_000;
-/** A connection amid a request on which nothing moves for so long is dead. Longer than what else ends one, and can say why. */
-const DEAD_CONNECTION_MS = REQUEST_TIMEOUT_MS + 5_000;
-/** What Node keeps for a reader that is slow, before it says that it will take no more. */
+/** A connection without traffic during a request is closed after this time. Longer than the other timeouts, which send a reason. */
+const IDLE_CONNECTION_TIMEOUT_MS = REQUEST_TIMEOUT_MS + 5_000;
+/** Node buffers this much for a slow client before write() returns false. */
 const WRITE_BUFFER_BYTES = 16 * 1024;
 
-/** The public HTTP server, not yet listening. */
+/** Builds the public HTTP server without listening. */
 export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger): Promise<FastifyInstance> {
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
-    // One line a turn, written by the turn itself; a line a request would tell nothing more.
+    // Each turn logs one line, so a line per request would add nothing.
     logController: new LogController({ disableRequestLogging: true }),
-    // So no line needs a number of its request either.
+    // Without a request id: log lines have a turn id.
     childLoggerFactory: (logger) => logger,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    connectionTimeout: DEAD_CONNECTION_MS,
+    connectionTimeout: IDLE_CONNECTION_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    clientErrorHandler: answerUnparsable(deps.onRefusal),
-    // While it closes, requests on connections that are still open get their answers, or a refusal in our words.
+    clientErrorHandler: refuseUnparsable(deps.onRefusal),
+    // During shutdown, requests on open connections are served, or refused in the documented format.
     return503OnClosing: false,
-    // A list of networks: "true" would let anyone name any address (fastify#5865).
+    // A list of networks, because with "true" any client can forge its address (fastify#5865).
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     exposeHeadRoutes: false,
-    // No path is refused for its form: what is too long or cannot be decoded is an unknown session like any other.
+    // A session id that is too long or cannot be decoded gets the same 404 as any unknown session.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_HEADER_BYTES },
-    rewriteUrl: ({ url = "/" }) => decodable(url),
-    // Of the two timeouts Node takes the longer one for the whole request, so the one for its headers must be given too.
+    rewriteUrl: ({ url = "/" }) => ensureDecodable(url),
+    // Node applies the longer of headersTimeout and requestTimeout to the whole request, so set headersTimeout too.
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: 1_000,
@@ -77,22 +76,22 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
       highWaterMark: WRITE_BUFFER_BYTES,
     },
   });
-  knowAllMethods(app);
+  supportAllMethods(app);
   await app.register(tracing);
   await app.register(httpMetrics, { durations: deps.http.durations });
   await app.register(securityHeaders);
   await app.register(headerLimits);
   app.addHook("onRequest", (_, reply, done) => {
-    // A client that keeps its connection would come back to a process that is about to be gone.
-    if (deps.stopping()) reply.header("connection", "close");
+    // A client that keeps its connection would send its next request to a stopped process.
+    if (deps.isStopping()) reply.header("connection", "close");
     done();
   });
   await app.register(rawBody);
   await app.register(unreadBody);
   await app.register(cors);
-  // Last, so that the other plugins' headers are on the answer to a path that does not exist.
+  // Last, so that 404 responses have the other plugins' headers.
   await app.register(errors, { onRefusal: deps.onRefusal, countMalformed: deps.malformed.count });
-  healthRoutes(app, deps.ready);
+  healthRoutes(app, deps.isReady);
   chatRoute(app, deps);
   playgroundRoute(app, deps);
   ratingRoute(app, deps);

@@ -2,7 +2,7 @@ import { Environment, LOG_LEVELS, readRpcMultiplex, readTracing } from "@parley/
 
 export type Config = ReturnType<typeof readConfig>;
 
-/** Reads and checks the edge's environment; throws ConfigError with everything that is wrong. */
+/** Reads and validates the edge's environment. Throws ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   return environment.finish({
@@ -13,7 +13,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     conversationTarget: environment.text("CONVERSATION_TARGET", "localhost:8082"),
     quotaTarget: environment.text("QUOTA_TARGET", "localhost:8084"),
     llmTarget: environment.text("LLM_TARGET", "localhost:8086"),
-    internalToken: environment.required("INTERNAL_TOKEN", "the token that the services show each other"),
+    internalToken: environment.required("INTERNAL_TOKEN", "the token for calls between services"),
     adminToken: environment.required("ADMIN_TOKEN", "the token of the admin services"),
     redisUrl: environment.optionalUrl("REDIS_URL", ["redis", "rediss"]),
     jwt: {
@@ -24,11 +24,11 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     },
     trustedProxies: environment.list("TRUSTED_PROXIES"),
     widgetDir: environment.optional("WIDGET_DIR"),
-    /** A directory with ca.crt, tls.crt and tls.key: gRPC is mutual TLS with it, plain text without. */
+    /** A directory with ca.crt, tls.crt and tls.key. If set, gRPC uses mutual TLS, otherwise plain text. */
     grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
     isRpcMultiplexed: readRpcMultiplex(environment),
     maxStreams: environment.integer("MAX_STREAMS", 5_000, { min: 1 }),
-    // The rate limit lets an address open 60 a minute, and a stream may last five minutes: fewer than 300 would refuse what it allows.
+    // The rate limit allows 60 streams per minute and address, and a stream may last five minutes: 60 × 5 = 300.
     maxStreamsPerClient: environment.integer("MAX_STREAMS_PER_CLIENT", 300, { min: 1 }),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),

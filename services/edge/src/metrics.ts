@@ -4,12 +4,12 @@ import { createStreamMetrics } from "./streams/stream.metrics.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Everything the edge counts. Labels are words of ours: routes, codes, methods, reasons. */
+/** Creates all metrics of the edge. Labels are routes, codes, methods and reasons, never a client's input. */
 export function createMetrics(registry: Registry, sources: { jwksAgeSeconds: () => number }) {
   const registers = [registry];
   new Gauge({
     name: "parley_jwks_age_seconds",
-    help: "Time since the single sign-on's keys were loaded; since the start while they never were.",
+    help: "Time since the single sign-on's keys were last loaded, or since the start if never.",
     registers,
     collect() {
       this.set(sources.jwksAgeSeconds());
@@ -22,12 +22,12 @@ export function createMetrics(registry: Registry, sources: { jwksAgeSeconds: () 
     limiter: {
       onFallback: new Gauge({
         name: "parley_rate_limiter_on_fallback",
-        help: "1 while Redis does not answer and this edge limits alone.",
+        help: "1 while Redis does not answer and this edge counts requests locally.",
         registers,
       }),
       localDecisions: new Counter({
         name: "parley_rate_limiter_local_decisions_total",
-        help: "Requests that this edge counted alone because Redis did not answer in time.",
+        help: "Requests that this edge counted locally because Redis did not answer in time.",
         registers,
       }),
     },

@@ -19,11 +19,11 @@ import { createStreams } from "./streams/open-streams.ts";
 import { keepLease } from "./turns/lease.worker.ts";
 import { createTurnCloser } from "./turns/turn-closer.ts";
 
-/** For storing how a stream ended and telling its reader. */
-const LAST_WORDS_MS = 12_000;
-const LAST_OUTCOMES_MS = 10_000;
+/** How long an ended stream may take to store its outcome and send its last events. */
+const STREAM_END_MS = 12_000;
+const CLOSE_DRAIN_MS = 10_000;
 
-/** Starts the edge. It stops in the opposite order: streams first, then what they need. */
+/** Starts the edge. It stops in the opposite order: first the streams, then their dependencies. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const registry = createRegistry("edge");
   const monotonicMs = () => performance.now();
@@ -51,8 +51,8 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     monotonicMs,
   );
   const closer = createTurnCloser(conversation, log);
-  const stopping = () => lifecycle.isClosing;
-  const ready = () => lease.held() && !stopping();
+  const isStopping = () => lifecycle.isClosing;
+  const isReady = () => lease.wasGranted() && !isStopping();
 
   const limiter = createLimiter(config, metrics.limiter, log, lifecycle);
   const app = await buildApp(
@@ -65,8 +65,8 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       verifyToken: createTokenVerifier(config.jwt, jwks),
       turn: { conversation, quota, llm, closer, edgeId, newTurnId: uuidv7 },
       monotonicMs,
-      ready,
-      stopping,
+      isReady,
+      isStopping,
       onRefusal: (code, route) => metrics.http.refusals.inc({ route, code }),
       http: metrics.http,
     },
@@ -74,18 +74,18 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     log,
   );
   await startOpsServer(
-    { host: config.host, port: config.opsPort, adminToken: config.adminToken, registry, isReady: ready },
+    { host: config.host, port: config.opsPort, adminToken: config.adminToken, registry, isReady },
     log,
     lifecycle,
   );
   await app.listen({ host: config.publicHost, port: config.publicPort });
 
   lifecycle.onClose("http server", () => app.close());
-  lifecycle.onClose("last outcomes", () => closer.settled(LAST_OUTCOMES_MS), LAST_OUTCOMES_MS + 1_000);
+  lifecycle.onClose("turn closes", () => closer.drain(CLOSE_DRAIN_MS), CLOSE_DRAIN_MS + 1_000);
   lifecycle.onClose(
     "streams",
-    () => streams.drain(config.drainMs, LAST_WORDS_MS),
-    config.drainMs + LAST_WORDS_MS + 1_000,
+    () => streams.drain(config.drainMs, STREAM_END_MS),
+    config.drainMs + STREAM_END_MS + 1_000,
   );
 }
 

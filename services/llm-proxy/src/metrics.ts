@@ -4,14 +4,13 @@ export type Metrics = ReturnType<typeof createMetrics>;
 
 const BREAKER_VALUE = { closed: 0, half_open: 1, open: 2 } as const;
 
-/** What the metrics need to know of a provider. */
-type MeteredProvider = {
+type ProviderState = {
   settings: { name: string };
   breaker: { readonly state: keyof typeof BREAKER_VALUE };
 };
 
-/** The service's own series. Labels hold names of configured providers and words of ours, so that their number stays bounded. */
-export function createMetrics(registry: Registry, providers: () => readonly MeteredProvider[]) {
+/** Registers the service's metrics. Label values are configured providers' names and Parley's own codes, which bounds the number of series. */
+export function createMetrics(registry: Registry, providers: () => readonly ProviderState[]) {
   const registers = [registry];
   const buckets = DURATION_BUCKETS;
   new Gauge({
@@ -26,36 +25,36 @@ export function createMetrics(registry: Registry, providers: () => readonly Mete
     },
   });
   return {
-    calls: new Counter({
+    generations: new Counter({
       name: "parley_llm_generations_total",
-      help: "Replies by the provider that gave them, or was tried last, and how they ended.",
+      help: "Generations by the provider of the last attempt and by outcome.",
       labelNames: ["provider", "outcome"],
       registers,
     }),
     firstToken: new Histogram({
       name: "parley_llm_first_token_seconds",
-      help: "Time from the request to the first text of a reply, waiting and retries included.",
+      help: "Time from the request to the first text, including waits and retries.",
       labelNames: ["provider"],
       buckets,
       registers,
     }),
     duration: new Histogram({
       name: "parley_llm_generation_duration_seconds",
-      help: "Time from the request to the end of a reply.",
+      help: "Time from the request to the end of the generation.",
       labelNames: ["provider", "outcome"],
       buckets,
       registers,
     }),
     queueWait: new Histogram({
       name: "parley_llm_queue_wait_seconds",
-      help: "Time a reply waited for a place at its providers.",
+      help: "Time that a generation waited for slots at its providers.",
       labelNames: ["provider"],
       buckets,
       registers,
     }),
     attemptFailures: new Counter({
       name: "parley_llm_attempt_failures_total",
-      help: "Calls to a provider that failed, by why and by what was done next: retry, failover or end.",
+      help: "Failed attempts by reason and by what followed: retry, failover or end.",
       labelNames: ["provider", "reason", "next"],
       registers,
     }),
@@ -67,51 +66,51 @@ export function createMetrics(registry: Registry, providers: () => readonly Mete
     }),
     embeddings: new Counter({
       name: "parley_llm_embeddings_total",
-      help: "Calls for embeddings by provider and how they ended.",
+      help: "Embed calls by provider and outcome.",
       labelNames: ["provider", "outcome"],
       registers,
     }),
     embeddingDuration: new Histogram({
       name: "parley_llm_embedding_seconds",
-      help: "Time until texts had become vectors, waiting and retries included.",
+      help: "Time to embed a batch of texts, including waits and retries.",
       labelNames: ["provider"],
       buckets,
       registers,
     }),
     embeddingTokens: new Counter({
       name: "parley_llm_embedding_tokens_total",
-      help: "Tokens of the texts that became vectors, as the provider counts them.",
+      help: "Tokens of embedded texts, as counted by the provider.",
       labelNames: ["provider"],
       registers,
     }),
     toolCalls: new Counter({
       name: "parley_llm_tool_calls_total",
-      help: "Calls of tools by kind (http, mcp, or none when the model called what there is not) and how they went.",
+      help: "Tool calls by kind (http, mcp, or none for an unknown tool) and status.",
       labelNames: ["kind", "status"],
       registers,
     }),
     toolDuration: new Histogram({
       name: "parley_llm_tool_call_seconds",
-      help: "Time until a tool had answered, or failed to.",
+      help: "Duration of a tool call, successful or not.",
       labelNames: ["kind"],
       buckets,
       registers,
     }),
-    active: new Gauge({ name: "parley_llm_active_generations", help: "Replies being streamed.", registers }),
+    active: new Gauge({ name: "parley_llm_active_generations", help: "Running generations.", registers }),
     configReloads: new Counter({
       name: "parley_llm_config_reloads_total",
-      help: "Changes of LLM_CONFIG: applied, or refused with what was in force left as it is.",
+      help: "Changes of LLM_CONFIG by result: applied, or refused (the previous settings stay).",
       labelNames: ["result"],
       registers,
     }),
-    ledgerFailures: new Counter({
+    callLogFailures: new Counter({
       name: "parley_llm_call_log_failures_total",
-      help: "Writes of the call ledger that failed.",
+      help: "Failed writes of the call log.",
       registers,
     }),
-    ledgerRows: new Counter({
+    callLogRows: new Counter({
       name: "parley_llm_call_log_rows_total",
-      help: "Rows of the call ledger: stored, late (stored after a failed try) or dropped.",
+      help: "Rows of the call log by result: stored, late (stored after a failed write) or dropped.",
       labelNames: ["result"],
       registers,
     }),

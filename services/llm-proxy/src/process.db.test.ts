@@ -107,7 +107,7 @@ describe("the service's log", () => {
     expect(seen.join()).not.toMatch(/ERRORMARKER|SECRETKEY/);
     expect(await service.stop()).toEqual({ code: 0, signal: null });
     const output = service.output();
-    expect(output).toContain("a call to a provider failed");
+    expect(output).toContain("attempt failed");
     if (level === "debug") expect(output).toContain("context_length_exceeded");
     else expect(output).not.toContain("context_length_exceeded");
     expect(output).not.toMatch(/MARKER|SECRETKEY|token-of-the-tests/);
@@ -130,7 +130,11 @@ describe("a start that cannot succeed", () => {
       },
       /GROQ_API_KEY is not set; the default model nobody:x/,
     ],
-    ["a default model nobody has", async () => ({ DEFAULT_MODEL: "openai:x" }), /openai:x is not one of a configured/],
+    [
+      "a default model nobody has",
+      async () => ({ DEFAULT_MODEL: "openai:x" }),
+      /openai:x is not a model of a configured/,
+    ],
     ["no token", async () => ({ INTERNAL_TOKEN: "" }), /INTERNAL_TOKEN is not set/],
   ])("%s: says what is wrong and exits 1", async (_, wrong, message) => {
     const service = await run("main.ts", { ...(await environment()), ...(await wrong()) });

@@ -14,16 +14,16 @@ import {
   runPeriodically,
   startOpsServer,
 } from "@parley/service-kit";
-import { Ledger } from "./call-log/call-log.worker.ts";
-import { callLedgerAdmin } from "./call-log/calls.admin.ts";
+import { CallLog } from "./call-log/call-log.worker.ts";
+import { callLogAdmin } from "./call-log/calls.admin.ts";
 import { deleteOldCalls } from "./call-log/retention.worker.ts";
 import type { Config } from "./config.ts";
 import { handleEmbed } from "./embedding/embed.rpc.ts";
 import { Embedder } from "./embedding/embedder.ts";
-import { ActiveCalls } from "./generation/active-generations.ts";
+import { ActiveGenerations } from "./generation/active-generations.ts";
 import { FlushClock } from "./generation/flush-clock.ts";
 import { type GenerateDeps, handleGenerate } from "./generation/generate.rpc.ts";
-import { Responder } from "./generation/generator.ts";
+import { Generator } from "./generation/generator.ts";
 import type { CountTokens } from "./generation/meter.ts";
 import { createMetrics } from "./metrics.ts";
 import { Catalog } from "./providers/catalog.service.ts";
@@ -32,9 +32,9 @@ import { loadSettings, watchSettings } from "./settings/settings.worker.ts";
 import { Tokenizer } from "./tokens/tokenizer.client.ts";
 import { Tools } from "./tools/tools.service.ts";
 
-const RETENTION_EVERY_MS = 60 * 60_000;
+const RETENTION_INTERVAL_MS = 60 * 60_000;
 
-/** Starts the llm-proxy: its data plane on the gRPC port, its admin services on the ops port. */
+/** Starts the service: the data plane on the gRPC port and the admin services on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const now = () => performance.now();
   const registry = createRegistry("llm-proxy");
@@ -51,16 +51,16 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
 
   const metrics = createMetrics(registry, () => catalog.providers);
   watchSettings(config, catalog, metrics.configReloads, log, lifecycle);
-  const ledger = new Ledger(database, metrics, log, lifecycle);
-  const activeCalls = new ActiveCalls((count) => metrics.active.set(count));
+  const callLog = new CallLog(database, metrics, log, lifecycle);
+  const activeGenerations = new ActiveGenerations((count) => metrics.active.set(count));
   const settings = () => catalog.settings;
   const tools = new Tools({ egress: config.egress, settings, metrics, log, now }, lifecycle);
   const tokenizer = new Tokenizer(lifecycle);
   const countTokens: CountTokens = (model, texts) => tokenizer.count(model, texts);
   const patternThreads = new PatternThreads({ registry, log, lifecycle });
-  const responder = new Responder({
+  const generator = new Generator({
     catalog,
-    activeCalls,
+    activeGenerations,
     tools,
     patternThreads,
     countTokens,
@@ -71,18 +71,18 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   });
   const embedder = new Embedder({ catalog, metrics, log, now, random: Math.random });
 
-  let serving = false;
+  let isServing = false;
   await startOpsServer(
     {
       host: config.host,
       port: config.opsPort,
       adminToken: config.adminToken,
       registry,
-      // Replies do not need the database, so neither does readiness.
-      isReady: () => serving,
+      // Generations do not need the database, so the service is ready without it.
+      isReady: () => isServing,
       admin: (router) => {
-        router.service(ProviderAdminService, providerAdmin({ catalog, responder, countTokens, now }));
-        router.service(CallLedgerAdminService, callLedgerAdmin(database, Date.now));
+        router.service(ProviderAdminService, providerAdmin({ catalog, generator }));
+        router.service(CallLedgerAdminService, callLogAdmin(database, Date.now));
       },
     },
     log,
@@ -94,13 +94,10 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     lifecycle,
   );
   const deps: GenerateDeps = {
-    responder,
-    ledger,
-    tokens: metrics.tokens,
-    countTokens,
-    now,
+    generator,
+    callLog,
+    flushClock: new FlushClock(),
     wallClock: Date.now,
-    clock: new FlushClock(),
     newId: randomUUID,
   };
   grpc.serve(
@@ -112,15 +109,16 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     guardCalls(config.internalToken, rpcServerHistogram(registry), log),
   );
   await grpc.listen();
-  serving = true;
-  const { ledgerRetentionDays: days } = config;
+  isServing = true;
+  const { callLogRetentionDays: days } = config;
   if (days > 0) {
     const run = (signal: AbortSignal) => deleteOldCalls({ database, days, log }, signal);
-    runPeriodically({ name: "delete old calls of the ledger", everyMs: RETENTION_EVERY_MS, run }, log, lifecycle);
+    runPeriodically({ name: "delete expired call log rows", everyMs: RETENTION_INTERVAL_MS, run }, log, lifecycle);
   }
-  // Closed before the gRPC server, which then waits for the calls: those that would outlast its wait are ended in time to say so.
-  lifecycle.onClose("calls in flight", () => {
-    serving = false;
-    setTimeout(() => activeCalls.endAll(), config.drainMs - Math.min(1_000, config.drainMs / 4)).unref();
+  // Closed before the gRPC server, which then waits for its calls. Generations that would outlast the wait are failed before, so that their
+  // callers receive an end message.
+  lifecycle.onClose("active generations", () => {
+    isServing = false;
+    setTimeout(() => activeGenerations.failAll(), config.drainMs - Math.min(1_000, config.drainMs / 4)).unref();
   });
 }

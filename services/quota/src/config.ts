@@ -2,7 +2,7 @@ import { Environment, LOG_LEVELS, readTracing } from "@parley/service-kit";
 
 export type Config = ReturnType<typeof readConfig>;
 
-/** Reads and checks the quota service's environment; throws ConfigError with everything that is wrong. */
+/** Reads and validates the quota service's environment. Throws a ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   return environment.finish({
@@ -11,9 +11,9 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     opsPort: environment.port("OPS_PORT", 8085),
     databaseUrl: environment.url("DATABASE_URL", ["postgres", "postgresql"], "the database, as the role parley_quota"),
     databasePool: environment.integer("DATABASE_POOL", 10, { min: 1, max: 200 }),
-    internalToken: environment.required("INTERNAL_TOKEN", "the token that the services show each other"),
+    internalToken: environment.required("INTERNAL_TOKEN", "the token for calls between services"),
     adminToken: environment.required("ADMIN_TOKEN", "the token of the admin services"),
-    /** A directory with ca.crt, tls.crt and tls.key: gRPC is mutual TLS with it, plain text without. */
+    /** A directory with ca.crt, tls.crt and tls.key, which enables mutual TLS for gRPC. Without it gRPC is plain text. */
     grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
@@ -21,7 +21,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
   });
 }
 
-/** Reads what a migration needs: an administrator's URL and the role's password, or the role's own URL alone. */
+/** Reads the migration's environment: an administrator's URL and the role's password, or only the role's own URL. */
 export function readMigrateConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   return environment.finish({

@@ -2,49 +2,54 @@ import { randomUUID } from "node:crypto";
 import { createLogger, Registry } from "@parley/service-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { holdGauges } from "./metrics.ts";
-import { createTestBooks, createWorkspace, type TestBooks } from "./testing/quota-database.ts";
+import { createQuotaDatabase, createWorkspace, type QuotaDatabase } from "./testing/quota-database.ts";
 import { reserve, settle } from "./usage/reservations.store.ts";
 
-let books: TestBooks;
+let quota: QuotaDatabase;
 beforeAll(async () => {
-  books = await createTestBooks();
+  quota = await createQuotaDatabase();
 });
-afterAll(() => books.drop());
+afterAll(() => quota.drop());
 
 const silent = createLogger("test", "silent");
 
-async function scraped(registry: Registry) {
+async function readHoldGauges(registry: Registry) {
   const value = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values[0]?.value;
   return { count: await value("parley_holds"), oldest: await value("parley_holds_oldest_seconds") };
 }
 
-test("tells how many messages are held and for how long the oldest has been, until it is settled", async () => {
+test("reports the number of holds and the age of the oldest one until it is settled", async () => {
   const registry = new Registry();
-  holdGauges(registry, books.database, silent);
-  expect(await scraped(registry)).toEqual({ count: 0, oldest: 0 });
+  holdGauges(registry, quota.database, silent);
+  expect(await readHoldGauges(registry)).toEqual({ count: 0, oldest: 0 });
 
-  const workspace = await createWorkspace(books, 10);
-  const [forgotten, young] = [randomUUID(), randomUUID()];
-  for (const turn of [forgotten, young]) await reserve(books.database, workspace, turn);
-  await books.admin.query("UPDATE quota.reservations SET reserved_at = now() - interval '2 hours' WHERE turn_id = $1", [
-    forgotten,
+  const workspace = await createWorkspace(quota, 10);
+  const [oldTurn, newTurn] = [randomUUID(), randomUUID()];
+  for (const turn of [oldTurn, newTurn]) await reserve(quota.database, workspace, turn);
+  await quota.admin.query("UPDATE quota.reservations SET reserved_at = now() - interval '2 hours' WHERE turn_id = $1", [
+    oldTurn,
   ]);
-  const { count, oldest = 0 } = await scraped(registry);
+  const { count, oldest = 0 } = await readHoldGauges(registry);
   expect(count).toBe(2);
   expect(oldest).toBeGreaterThan(7_199);
   expect(oldest).toBeLessThan(7_300);
 
-  const void_ = (turnId: string) => ({ workspaceId: workspace, turnId, outcome: "void" as const, month: undefined });
-  await settle(books.database, [void_(forgotten)]);
-  expect((await scraped(registry)).oldest).toBeLessThan(100);
-  await settle(books.database, [void_(young)]);
-  expect(await scraped(registry)).toEqual({ count: 0, oldest: 0 });
+  const voidSettlement = (turnId: string) => ({
+    workspaceId: workspace,
+    turnId,
+    outcome: "void" as const,
+    month: undefined,
+  });
+  await settle(quota.database, [voidSettlement(oldTurn)]);
+  expect((await readHoldGauges(registry)).oldest).toBeLessThan(100);
+  await settle(quota.database, [voidSettlement(newTurn)]);
+  expect(await readHoldGauges(registry)).toEqual({ count: 0, oldest: 0 });
 });
 
-test("is NaN while the database is away, and no error to whoever scrapes", async () => {
+test("reports NaN without failing the scrape while the database is unavailable", async () => {
   const registry = new Registry();
-  const lost = await createTestBooks();
-  holdGauges(registry, lost.database, silent);
-  await lost.drop();
-  expect(await scraped(registry)).toEqual({ count: Number.NaN, oldest: Number.NaN });
+  const removed = await createQuotaDatabase();
+  holdGauges(registry, removed.database, silent);
+  await removed.drop();
+  expect(await readHoldGauges(registry)).toEqual({ count: Number.NaN, oldest: Number.NaN });
 });

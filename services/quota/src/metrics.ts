@@ -2,15 +2,18 @@ import { type Database, type Logger, type Registry, registerMeasuredGauges } fro
 import { measureHolds } from "./usage/holds.store.ts";
 
 /**
- * Measures what is held. A hold ends by settlement and never by time, so one that is older than a turn can be (7 minutes) and two leases
- * more says that turns are not closed or not settled.
+ * Registers gauges of the holds. A hold never expires. One that is older than the longest turn (7 minutes) plus two edge leases
+ * shows that turns are not being closed or settled.
  */
 export function holdGauges(registry: Registry, database: Database, log: Logger): void {
   registerMeasuredGauges(
     registry,
     {
-      count: { name: "parley_holds", help: "Messages held for turns that have not ended, counted to 100,000." },
-      oldestSeconds: { name: "parley_holds_oldest_seconds", help: "Age of the oldest message held; 0 when none is." },
+      count: { name: "parley_holds", help: "Messages held for unsettled turns; counting stops at 100,000." },
+      oldestSeconds: {
+        name: "parley_holds_oldest_seconds",
+        help: "Age of the oldest hold in seconds; 0 without holds.",
+      },
     },
     () => measureHolds(database),
     log,

@@ -25,7 +25,7 @@ import { reservationCounter, usageGauges } from "./usage/usage.metrics.ts";
 import { handleGetWorkspace } from "./workspaces/get-workspace.rpc.ts";
 import { workspaceAdmin } from "./workspaces/workspaces.admin.ts";
 
-/** Starts the quota service: its data plane on the gRPC port, its admin service on the ops port. */
+/** Starts the quota service with its data plane on the gRPC port and its admin services on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const registry = createRegistry("quota");
   const database = openDatabase(

@@ -1,6 +1,6 @@
 {{/* A service's Deployment. Its environment is the template "parley.<name>.env". */}}
 {{- define "parley.deployment" -}}
-{{- /* A service is gone at the latest 30 s after its drain; five more, so that it is not the kubelet that ends it. */}}
+{{- /* A service exits at most 30 s after its drain. Five more seconds ensure that the kubelet does not kill it first. */}}
 {{- $stopSeconds := 35 -}}
 apiVersion: apps/v1
 kind: Deployment
@@ -27,7 +27,7 @@ spec:
       {{- include "parley.podMeta" . | nindent 6 }}
     spec:
       {{- include "parley.podSpec" (merge (dict "spread" true) .) | nindent 6 }}
-      {{- /* Leaving the endpoints, draining, and closing what is left, each in full. */}}
+      {{- /* The full time for preStop, draining and closing. */}}
       terminationGracePeriodSeconds: {{ add .values.preStopSeconds .values.drainSeconds $stopSeconds }}
       containers:
         - name: {{ .name }}

@@ -1,4 +1,4 @@
-{{/* An entry from a Secret: (dict "root" $ "env" "ADMIN_TOKEN" "key" "ADMIN_TOKEN" "secret" ""). */}}
+{{/* An environment variable from a Secret: (dict "root" $ "env" "ADMIN_TOKEN" "key" "ADMIN_TOKEN" "secret" ""). */}}
 {{- define "parley.secretEnv" -}}
 - name: {{ .env }}
   valueFrom:
@@ -39,7 +39,7 @@ dns:///{{ include "parley.host" . }}:{{ include "parley.port" (dict "name" .name
 http://{{ include "parley.host" . }}:{{ include "parley.port" (dict "name" .name "port" "ops") }}
 {{- end -}}
 
-{{/* (dict "root" $ "user" "parley_quota" "host" … "port" …). The password is PGPASSWORD, so it may hold any character. */}}
+{{/* (dict "root" $ "user" "parley_quota" "host" … "port" …). The password is in PGPASSWORD, so it may contain any character. */}}
 {{- define "parley.databaseUrl" -}}
 {{- $db := .root.Values.database -}}
 {{- $host := .host | required "database.host is empty: name your PostgreSQL server" -}}
@@ -50,7 +50,7 @@ postgres://{{ .user }}@{{ $host }}:{{ .port | int }}/{{ $db.name }}
 {{- end }}
 {{- end -}}
 
-{{/* A service's own role and its password: adds "schema" (conversation, quota, llm) to a component. */}}
+{{/* The login of a service's role. Expects a component with "schema" (conversation, quota, llm). */}}
 {{- define "parley.databaseEnv" -}}
 {{- $db := .root.Values.database -}}
 - name: DATABASE_URL

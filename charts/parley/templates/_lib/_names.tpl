@@ -18,7 +18,7 @@
 {{ include "parley.fullname" .root }}-{{ .name }}
 {{- end -}}
 
-{{/* A component's DNS name inside the cluster, whatever the cluster's domain. */}}
+{{/* A component's DNS name inside the cluster. It is independent of the cluster's domain. */}}
 {{- define "parley.host" -}}
 {{ include "parley.name" . }}.{{ .root.Release.Namespace }}.svc
 {{- end -}}

@@ -1,6 +1,6 @@
 {{/*
-A component's NetworkPolicy. Its templates "parley.<name>.from" and "parley.<name>.to" are the rules; together they are exactly
-who calls whom. Nothing else goes in or out.
+A component's NetworkPolicy. Its templates "parley.<name>.from" and "parley.<name>.to" are the rules. They permit the calls between
+components and nothing else.
 */}}
 {{- define "parley.networkPolicy" -}}
 {{- if .root.Values.networkPolicy.enabled -}}
@@ -35,7 +35,7 @@ spec:
 {{- end }}
 {{- end -}}
 
-{{/* From components to a port of this one: adds "callers" and "port". */}}
+{{/* Ingress from components to a port of this one. Expects "callers" and "port". */}}
 {{- define "parley.fromCallers" -}}
 {{- $root := .root -}}
 - from:
@@ -48,7 +48,7 @@ spec:
     - port: {{ .port }}
 {{- end -}}
 
-{{/* The ops port: the command's pod and Prometheus. */}}
+{{/* Ingress to the ops port, from the cli pod and Prometheus. */}}
 {{- define "parley.fromOperators" -}}
 {{- if .root.Values.cli.enabled }}
 {{ include "parley.fromCallers" (dict "root" .root "callers" (list "cli") "port" "ops") }}
@@ -61,7 +61,7 @@ spec:
 {{- end }}
 {{- end -}}
 
-{{/* To a port of another component: adds "callee" and "port". */}}
+{{/* Egress to a port of another component. Expects "callee" and "port". */}}
 {{- define "parley.toCallee" -}}
 - to:
     - podSelector:
@@ -71,7 +71,7 @@ spec:
     - port: {{ .port }}
 {{- end -}}
 
-{{/* To peers outside the release, or anywhere: (dict "peers" … "port" …). */}}
+{{/* Egress to peers outside the release, or to any if there are none: (dict "peers" … "port" …). */}}
 {{- define "parley.toPeers" -}}
 - {{ with .peers }}to:
     {{- toYaml . | nindent 4 }}
@@ -79,7 +79,7 @@ spec:
     - port: {{ .port | int }}
 {{- end -}}
 
-{{/* The port of a URL, which may be its scheme's. */}}
+{{/* The port of a URL, or its scheme's default port. */}}
 {{- define "parley.urlPort" -}}
 {{- $url := urlParse . -}}
 {{- regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (ternary "80" "443" (eq $url.scheme "http")) -}}

@@ -1,6 +1,6 @@
 {{/*
-A component is (dict "root" $ "name" "quota" "values" .Values.quota), with "schema" when it has a database and "mtls" when it
-talks gRPC. Everything below is Pod Security "restricted".
+A component is (dict "root" $ "name" "quota" "values" .Values.quota), with "schema" if it has a database and "mtls" if it uses gRPC.
+All pods comply with the Pod Security Standard "restricted".
 */}}
 {{- define "parley.podSpec" -}}
 {{- $pod := mergeOverwrite (deepCopy .root.Values.pod) (default dict .values.pod) -}}

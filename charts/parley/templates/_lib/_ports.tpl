@@ -1,4 +1,4 @@
-{{/* The one place that numbers ports: `http` is public, `grpc` the data plane, `ops` metrics, health and the admin services. */}}
+{{/* All port numbers. `http` is the public port, `grpc` the data plane, `ops` serves metrics, health and the admin services. */}}
 {{- define "parley.ports" -}}
 {{- $ports := dict
   "edge" (dict "http" 8080 "ops" 8081)

@@ -1,6 +1,6 @@
 {{/*
-A start is over once the service can do its work, its database included: a release that cannot reach it is never rolled out.
-From then on readiness and liveness ask the process alone, so that a database that is away for a moment takes no pod from its peers.
+The startup probe succeeds once the service and its database work, so a release that cannot reach its database is not rolled out.
+Readiness and liveness check the process only, so a short outage of the database does not remove every pod.
 */}}
 {{- define "parley.probes" -}}
 {{- $tls := .root.Values.mtls.enabled -}}
@@ -27,7 +27,7 @@ livenessProbe:
   timeoutSeconds: 5
   failureThreshold: 6
 {{- else if $tls }}
-{{- /* The kubelet shows no certificate. */}}
+{{- /* The kubelet has no client certificate, so it cannot probe the gRPC port. */}}
 readinessProbe:
   httpGet:
     path: /healthz/live

@@ -1,5 +1,5 @@
 {{/*
-A Deployment's number of replicas, or nothing when the cluster keeps it.
+A Deployment's number of replicas, or nothing if the cluster manages it.
 
 Kubernetes resets a field that an upgrade no longer sends, and spec.replicas to 1: the pods are gone before the autoscaler starts new ones. So
 the upgrade that turns autoscaling on sends the live number, and the one that turns it off sends the autoscaler's. `helm template`, and so
@@ -15,7 +15,7 @@ the live number is always sent.
 {{- $name := include "parley.name" . -}}
 {{- $deployment := lookup "apps/v1" "Deployment" $namespace $name -}}
 {{- $live := dig "spec" "replicas" 0 $deployment | int -}}
-{{- /* Helm's entry is the one with the selector: its name differs among the tools that use Helm. */ -}}
+{{- /* Helm's managedFields entry is the one with the selector. Its manager name depends on the tool that runs Helm. */ -}}
 {{- $helm := dict -}}
 {{- $othersOwn := false -}}
 {{- range dig "metadata" "managedFields" list $deployment -}}
@@ -28,7 +28,7 @@ the live number is always sent.
 {{- end -}}
 {{- $onlyHelmOwns := and (not $othersOwn) (hasKey (dig "fieldsV1" "f:spec" dict $helm) "f:replicas") -}}
 {{- if .values.autoscaling.enabled -}}
-  {{- /* An autoscaler leaves a Deployment with 0 replicas alone: the upgrade has to start it. */ -}}
+  {{- /* An autoscaler ignores a Deployment with 0 replicas, so the upgrade must start it. */ -}}
   {{- $isKept := and $live (not $onlyHelmOwns) (eq (dig "operation" "" $helm) "Apply") -}}
   {{- if and $deployment (not $isKept) -}}
     {{ $live | default .values.autoscaling.minReplicas }}
@@ -72,7 +72,7 @@ spec:
           averageValue: {{ .values.autoscaling.streamsPerPod | quote }}
     {{- end }}
   behavior:
-    # A pod that goes takes minutes to drain its streams: go slowly.
+    # A terminating pod drains its streams for minutes, so scale down slowly.
     scaleDown:
       stabilizationWindowSeconds: 600
       policies:

@@ -1,4 +1,4 @@
-{{/* Headless: its name resolves to every ready pod, over which gRPC clients balance by themselves. "ports" names those to publish. */}}
+{{/* A headless Service. Its name resolves to every ready pod, and gRPC clients balance between them. Expects the names of the "ports". */}}
 {{- define "parley.headlessService" -}}
 {{- $ports := include "parley.ports" .name | fromJson -}}
 apiVersion: v1

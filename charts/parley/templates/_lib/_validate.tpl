@@ -1,4 +1,4 @@
-{{/* What the schema cannot say: rules over more than one value. */}}
+{{/* Rules over several values, which the JSON schema cannot express. */}}
 {{- define "parley.validate" -}}
 {{- if and (or .Values.ingress.enabled .Values.httpRoute.enabled) (not .Values.edge.trustedProxies) -}}
 {{- fail "edge.trustedProxies is empty behind an ingress or gateway: every visitor would share one rate limit. Give the CIDRs that it connects from." -}}

@@ -1,4 +1,4 @@
-{{/* What a component mounts: certificates between the services, the database's authority, the llm-proxy's configuration. */}}
+{{/* A component's volumes: certificates for mutual TLS, the database's certificate authority, the llm-proxy's configuration. */}}
 {{- define "parley.mounts" -}}
 {{- $root := .root -}}
 {{- if and $root.Values.mtls.enabled .mtls }}

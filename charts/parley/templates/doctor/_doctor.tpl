@@ -1,11 +1,11 @@
-{{/* `helm test`: it exists only while it runs. */}}
+{{/* The pod of `helm test`, which exists only during the test. */}}
 {{- define "parley.doctor.hook" -}}
 helm.sh/hook: test
 helm.sh/hook-weight: {{ .weight | quote }}
 helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 {{- end -}}
 
-{{/* The public address, as visitors have it. */}}
+{{/* The public address. */}}
 {{- define "parley.doctor.url" -}}
 {{- if .Values.doctor.url -}}
 {{ .Values.doctor.url }}
@@ -18,7 +18,7 @@ https://{{ first .Values.httpRoute.hostnames }}
 
 {{- define "parley.doctor.from" -}}{{- end -}}
 
-{{/* Anywhere: where a public address leads inside the cluster, and at which port of the ingress, is the network plugin's to know. */}}
+{{/* Egress to any address: the network plugin decides to which address and port of the ingress a public address leads inside the cluster. */}}
 {{- define "parley.doctor.to" -}}
 - {}
 {{- end -}}

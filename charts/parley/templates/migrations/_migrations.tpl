@@ -1,4 +1,4 @@
-{{/* Hooks run in order of weight, before anything else of the release exists, so the Job brings all that it needs. */}}
+{{/* Helm runs hooks by weight before it creates other resources, so all resources that the Job needs are hooks too. */}}
 {{- define "parley.hook" -}}
 {{- if .root.Values.migrations.hook }}
 helm.sh/hook: pre-install,pre-upgrade

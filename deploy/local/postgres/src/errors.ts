@@ -1,4 +1,4 @@
-/** What can keep a local PostgreSQL from starting; stable, safe to branch on. */
+/** Stable codes for the reasons why a local PostgreSQL cannot start. */
 export type LocalPostgresErrorCode =
   | "platform_unsupported"
   | "port_taken"
@@ -8,7 +8,7 @@ export type LocalPostgresErrorCode =
   | "no_unprivileged_user"
   | "start_failed";
 
-/** One line for a person: what is wrong and what to do next. Never holds the password. */
+/** An error for the user: one line with the problem and the next step. Never contains the password. */
 export class LocalPostgresError extends Error {
   override readonly name = "LocalPostgresError";
   readonly code: LocalPostgresErrorCode;

@@ -4,7 +4,7 @@ import { type Owner, run } from "./run.ts";
 const candidates = ["postgres", "parley"];
 
 /**
- * An unprivileged user for the server, which refuses to run as root: `postgres` or `parley` if there, else a new system
+ * Returns an unprivileged user for the server, which refuses to run as root: `postgres` or `parley` if one exists, or else a new system
  * user `parley`.
  */
 export async function unprivilegedOwner(): Promise<Owner> {
@@ -23,7 +23,7 @@ export async function unprivilegedOwner(): Promise<Owner> {
   }
   throw new LocalPostgresError(
     "no_unprivileged_user",
-    "PostgreSQL refuses to run as root and no user for it could be made: create one (useradd --system parley), or start as an ordinary user, or set DATABASE_URL.",
+    "PostgreSQL refuses to run as root and no user for it could be created: create one (useradd --system parley), or start as an ordinary user, or set DATABASE_URL.",
     { cause: new AggregateError(failures) },
   );
 }
@@ -33,7 +33,7 @@ async function findUser(name: string): Promise<Owner | undefined> {
     const [uid, gid] = await Promise.all([run("id", ["-u", name]), run("id", ["-g", name])]);
     return { uid: Number(uid), gid: Number(gid) };
   } catch {
-    // `id` knows no such user.
+    // The user does not exist.
     return undefined;
   }
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { findPlace, rootDataDir } from "./place.ts";
 
-it("puts an ordinary user's data right into the data directory", async () => {
+it("uses the given data directory for an ordinary user", async () => {
   const dir = await mkdtemp(join(tmpdir(), "parley-place-"));
   try {
     const place = await findPlace(join(dir, "new", "data"), 1000);
@@ -16,7 +16,7 @@ it("puts an ordinary user's data right into the data directory", async () => {
   }
 });
 
-it("gives each of root's data directories a place of its own, the same at every start", () => {
+it("maps each of root's data directories to a stable directory of its own", () => {
   expect(rootDataDir("/root/parley/.parley")).toMatch(/^\/var\/lib\/parley\/[0-9a-f]{16}$/);
   expect(rootDataDir("/root/parley/../parley/.parley/")).toBe(rootDataDir("/root/parley/.parley"));
   expect(rootDataDir("/root/other/.parley")).not.toBe(rootDataDir("/root/parley/.parley"));

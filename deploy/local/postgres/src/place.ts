@@ -5,42 +5,43 @@ import { type Binaries, makeEnterable, packagedBinaries, sharedBinaries } from "
 import { unprivilegedOwner } from "./owner.ts";
 import type { Owner } from "./run.ts";
 
-/** Where a server's files are and who runs it. */
+/** The files of a server and the user that runs it. */
 export interface Place {
   /** PostgreSQL's own data directory. */
   dataDir: string;
   binaries: Binaries;
-  /** Set when we are root: the server's files belong to this user, and it runs as this user. */
+  /** The user that owns the files and runs the server, if this process is root. */
   owner?: Owner | undefined;
 }
 
 const sharedDir = "/var/lib/parley";
 
 /**
- * For an ordinary user the data lies right in `dataDir`. Root's `dataDir` may be closed to the user that the server
- * must run as, so its data and binaries lie below `/var/lib/parley`; data that an ordinary user made stays theirs.
+ * Returns where a server's files belong. An ordinary user's data is in `dataDir`. The server cannot run as root, and its user may not
+ * be able to enter root's `dataDir`, so root's data and binaries are in `/var/lib/parley`. Existing data of an ordinary user is used
+ * in place, as that user.
  */
 export async function findPlace(dataDir: string, uid = process.getuid?.()): Promise<Place> {
-  const wanted = resolve(dataDir);
+  const requestedDir = resolve(dataDir);
   const packaged = await packagedBinaries();
   if (uid !== 0) {
-    await mkdir(dirname(wanted), { recursive: true });
-    return { dataDir: wanted, binaries: packaged };
+    await mkdir(dirname(requestedDir), { recursive: true });
+    return { dataDir: requestedDir, binaries: packaged };
   }
   await makeEnterable(sharedDir);
   const binaries = await sharedBinaries(packaged, sharedDir);
-  const own = await ownerOfData(wanted);
-  if (own) return { dataDir: wanted, binaries, owner: own };
-  const rooted = rootDataDir(wanted);
-  return { dataDir: rooted, binaries, owner: (await ownerOfData(rooted)) ?? (await unprivilegedOwner()) };
+  const owner = await ownerOfData(requestedDir);
+  if (owner) return { dataDir: requestedDir, binaries, owner };
+  const sharedDataDir = rootDataDir(requestedDir);
+  return { dataDir: sharedDataDir, binaries, owner: (await ownerOfData(sharedDataDir)) ?? (await unprivilegedOwner()) };
 }
 
-/** Where root's data for `dataDir` is: one directory for each absolute path. */
+/** Returns the directory of root's data, one for each absolute path of `dataDir`. */
 export function rootDataDir(dataDir: string): string {
   return join(sharedDir, createHash("sha256").update(resolve(dataDir)).digest("hex").slice(0, 16));
 }
 
 async function ownerOfData(dataDir: string): Promise<Owner | undefined> {
-  const made = await stat(join(dataDir, "PG_VERSION")).catch(() => undefined);
-  return made && made.uid !== 0 ? { uid: made.uid, gid: made.gid } : undefined;
+  const versionFile = await stat(join(dataDir, "PG_VERSION")).catch(() => undefined);
+  return versionFile && versionFile.uid !== 0 ? { uid: versionFile.uid, gid: versionFile.gid } : undefined;
 }

@@ -3,25 +3,24 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { run } from "./run.ts";
 
-/** A server's first process, as its data directory's lock file tells. */
+/** A server's main process, as recorded in its lock file. */
 export interface Postmaster {
   pid: number;
   port: number;
 }
 
-/** The live server of this data directory. */
+/** Returns the running server of a data directory. */
 export async function findPostmaster(dataDir: string): Promise<Postmaster | undefined> {
   const lock = await readLock(dataDir);
   return lock && (await isPostmaster(lock.pid, dataDir)) ? lock : undefined;
 }
 
 /**
- * Deals with the lock file of a server that was killed, once findPostmaster has found none alive; gives whether there
- * was one. It is left for the next server, which checks by it that nobody still holds the old one's memory; only where
- * its number belongs to another program, or to a dead one that nobody reaps, it is removed, because PostgreSQL would
- * take that for the server.
+ * Handles the lock file of a killed server, after findPostmaster found none running. Returns whether there was one. The next server
+ * uses the file to check that no process still uses the old shared memory, so the file usually stays. If its PID belongs to another
+ * program or to a zombie, PostgreSQL would mistake that process for the server, so the file is removed.
  */
-export async function settleLock(dataDir: string): Promise<boolean> {
+export async function clearStaleLock(dataDir: string): Promise<boolean> {
   const lock = await readLock(dataDir);
   if (!lock) return false;
   const deadline = performance.now() + 1_000;
@@ -30,7 +29,7 @@ export async function settleLock(dataDir: string): Promise<boolean> {
   return true;
 }
 
-/** Disconnects everybody and checkpoints ("fast"); past the deadline leaves the rest to crash recovery ("immediate"). */
+/** Stops the server with a fast shutdown. After the deadline uses an immediate shutdown, which needs crash recovery. */
 export async function stopPostmaster(pid: number, dataDir: string, deadlineMs = 30_000): Promise<void> {
   for (const [signal, waitMs] of [
     ["SIGINT", deadlineMs],
@@ -54,12 +53,12 @@ async function readLock(dataDir: string): Promise<Postmaster | undefined> {
   return Number.isSafeInteger(pid) && pid > 0 ? { pid, port: Number(lines[3]) } : undefined;
 }
 
-/** Whether the process is a server that was started on this data directory. */
+/** Returns whether the process is a server of this data directory. */
 async function isPostmaster(pid: number, dataDir: string): Promise<boolean> {
   return exists(pid) && (await commandOf(pid)).includes(` -D ${dataDir} `);
 }
 
-/** The process's command line; empty for one that is about to end or that nobody has reaped. */
+/** Returns the process's command line; empty for an exiting process or a zombie. */
 async function commandOf(pid: number): Promise<string> {
   if (process.platform === "linux") {
     const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
@@ -73,7 +72,7 @@ function exists(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it is there, and not ours.
+    // EPERM: the process exists and belongs to another user.
     return codeOf(error) === "EPERM";
   }
 }
@@ -82,7 +81,7 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    // ESRCH: it has just ended by itself.
+    // ESRCH: the process has just exited.
     if (codeOf(error) !== "ESRCH") throw error;
   }
 }

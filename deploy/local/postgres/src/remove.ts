@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { findPlace } from "./place.ts";
 import { findPostmaster, stopPostmaster } from "./postmaster.ts";
 
-/** Ends the server of a `dataDir` as startLocalPostgres was given it, if one runs, and removes its data, if there is any. */
+/** Stops the server of the `dataDir` of startLocalPostgres, if it is running, and deletes its data. */
 export async function removeLocalPostgres(dataDir: string): Promise<void> {
   const place = await findPlace(dataDir);
   const running = await findPostmaster(place.dataDir);

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { askServer, passwordRejected, superuserUrl } from "./answers.ts";
+import { passwordRejected, probeServer, superuserUrl } from "./answers.ts";
 import { LocalPostgresError } from "./errors.ts";
 import { findPostmaster, type Postmaster } from "./postmaster.ts";
 
 /**
- * The server that already runs on this data directory, once it answers; undefined when there is none, or when it was
- * about to end and has ended.
+ * Waits until the server of this data directory responds and returns it. Returns undefined when none is running, or when it exits
+ * meanwhile.
  */
 export async function findRunning(
   dataDir: string,
@@ -15,13 +15,13 @@ export async function findRunning(
   for (;;) {
     const running = await findPostmaster(dataDir);
     if (!running) return undefined;
-    const answer = await askServer(superuserUrl(running.port, password), dataDir);
-    if (answer === "ready") return running;
-    if (answer === "rejected") throw passwordRejected(dataDir);
+    const state = await probeServer(superuserUrl(running.port, password), dataDir);
+    if (state === "ready") return running;
+    if (state === "rejected") throw passwordRejected(dataDir);
     if (performance.now() > deadline) {
       throw new LocalPostgresError(
         "start_failed",
-        `The PostgreSQL server of ${dataDir} (process ${running.pid}) runs but does not answer: end it with kill -INT ${running.pid} and start again.`,
+        `The PostgreSQL server of ${dataDir} (process ${running.pid}) is running but does not respond: stop it with kill -INT ${running.pid} and start again.`,
       );
     }
     await sleep(100);

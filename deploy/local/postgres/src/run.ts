@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
-/** The user and group a process runs as; both are numbers of the system. */
+/** The numeric user and group of a process. */
 export interface Owner {
   uid: number;
   gid: number;
@@ -13,7 +13,7 @@ export interface RunOptions {
   timeoutMs?: number;
 }
 
-/** Runs a short program to its end and gives its standard output. Rejects with its standard error on any failure. */
+/** Runs a program and returns its standard output. Rejects with its standard error when it fails. */
 export async function run(command: string, args: string[], options: RunOptions = {}): Promise<string> {
   const { stdout } = await promisify(execFile)(command, args, {
     cwd: "/",
@@ -25,7 +25,7 @@ export async function run(command: string, args: string[], options: RunOptions =
   return stdout;
 }
 
-/** No variable of ours reaches the server: neither secrets nor PGDATA and its kin. */
+/** Returns an environment without inherited variables, so that no secret and no PG* variable reaches the server. */
 export function plainEnv(): NodeJS.ProcessEnv {
   return { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C", TZ: "UTC" };
 }

@@ -9,17 +9,17 @@ import type { Place } from "./place.ts";
 import { plainEnv } from "./run.ts";
 
 const maxLogBytes = 5 * 1024 * 1024;
-/** Root follows no link that the directory's owner may have put there. */
+/** O_NOFOLLOW, because root must not follow a link that the directory's owner created. */
 const logFlags = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW;
 
 export interface LaunchedServer {
   pid: number;
   isRunning(): boolean;
-  /** Why it ended, and whether another try a moment later may do. */
-  failure(): Promise<{ error: LocalPostgresError; isPassing: boolean }>;
+  /** Returns why the server exited, and whether a retry may succeed. */
+  failure(): Promise<{ error: LocalPostgresError; isTransient: boolean }>;
 }
 
-/** Starts the server in a session of its own: signals of our terminal do not reach it, and it outlives us. */
+/** Starts the server in its own session, so that it does not receive the terminal's signals and outlives this process. */
 export async function launch(place: Place, { port, fast }: { port: number; fast: boolean }): Promise<LaunchedServer> {
   const settings = {
     listen_addresses: "127.0.0.1",
@@ -36,7 +36,7 @@ export async function launch(place: Place, { port, fast }: { port: number; fast:
     place.dataDir,
     ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
   ];
-  // A file, not a pipe: a pipe would end with us.
+  // A file, because a pipe would close with this process.
   const logPath = join(place.dataDir, "postgres.log");
   const logFile = await open(logPath, logFlags, 0o600);
   try {
@@ -55,7 +55,7 @@ export async function launch(place: Place, { port, fast }: { port: number; fast:
     return {
       pid: child.pid ?? 0,
       isRunning: () => child.exitCode === null && child.signalCode === null,
-      failure: async () => explain(await readFrom(logPath, logStart), logPath, port),
+      failure: async () => describeFailure(await readFrom(logPath, logStart), logPath, port),
     };
   } finally {
     await logFile.close();
@@ -63,13 +63,13 @@ export async function launch(place: Place, { port, fast }: { port: number; fast:
 }
 
 /**
- * Checked before anything is written, so that a taken port leaves nothing behind. `graceMs` is for a server that was
- * killed and whose last processes are still letting go of the port.
+ * Throws when the port is in use. Runs before any file is written. Waits `graceMs` for the remaining processes of a killed server to
+ * release the port.
  */
 export async function assertPortFree(port: number, graceMs: number): Promise<void> {
   const deadline = performance.now() + graceMs;
   while (!(await isPortFree(port))) {
-    if (performance.now() >= deadline) throw portTaken(port);
+    if (performance.now() >= deadline) throw portInUse(port);
     await sleep(50);
   }
 }
@@ -88,13 +88,17 @@ async function isPortFree(port: number): Promise<boolean> {
   }
 }
 
-function explain(log: string, logPath: string, port: number): { error: LocalPostgresError; isPassing: boolean } {
-  if (log.includes("Address already in use")) return { error: portTaken(port), isPassing: false };
-  const reason = log.match(/(?<=(?:FATAL|PANIC): +).*/g)?.at(-1) ?? "it ended without a word";
+function describeFailure(
+  log: string,
+  logPath: string,
+  port: number,
+): { error: LocalPostgresError; isTransient: boolean } {
+  if (log.includes("Address already in use")) return { error: portInUse(port), isTransient: false };
+  const reason = log.match(/(?<=(?:FATAL|PANIC): +).*/g)?.at(-1) ?? "it exited without an error message";
   return {
-    error: new LocalPostgresError("start_failed", `PostgreSQL did not start: ${reason}; all it said is in ${logPath}`),
-    // A killed server's last workers still hold its memory; they go within seconds.
-    isPassing: log.includes("pre-existing shared memory block"),
+    error: new LocalPostgresError("start_failed", `PostgreSQL did not start: ${reason}; see ${logPath}`),
+    // The remaining processes of a killed server release its shared memory within seconds.
+    isTransient: log.includes("pre-existing shared memory block"),
   };
 }
 
@@ -112,9 +116,9 @@ async function readFrom(path: string, start: number): Promise<string> {
   }
 }
 
-function portTaken(port: number): LocalPostgresError {
+function portInUse(port: number): LocalPostgresError {
   return new LocalPostgresError(
     "port_taken",
-    `Port ${port} on 127.0.0.1 is taken by another program: end that program, or choose another port.`,
+    `Port ${port} on 127.0.0.1 is in use by another program: stop that program, or choose another port.`,
   );
 }

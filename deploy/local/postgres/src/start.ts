@@ -1,22 +1,22 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { askServer, passwordRejected, superuserUrl } from "./answers.ts";
+import { passwordRejected, probeServer, superuserUrl } from "./answers.ts";
 import { ensureDataDir } from "./data-dir.ts";
 import { LocalPostgresError } from "./errors.ts";
 import { findPlace, type Place } from "./place.ts";
-import { settleLock, stopPostmaster } from "./postmaster.ts";
+import { clearStaleLock, stopPostmaster } from "./postmaster.ts";
 import { findRunning } from "./reuse.ts";
 import { assertPortFree, launch } from "./server.ts";
 
-/** Crash recovery of a busy database takes its time. */
+/** Long enough for the crash recovery of a busy database. */
 const startTimeoutMs = 120_000;
 const killedGraceMs = 3_000;
 
 export interface LocalPostgresOptions {
-  /** Kept between starts. Root's data lies elsewhere: see the result's `dataDir`. */
+  /** Kept between starts. Root's data is elsewhere: see the result's `dataDir`. */
   dataDir: string;
-  /** On 127.0.0.1. A server that is found running keeps its own. */
+  /** The port on 127.0.0.1. A server that is already running keeps its port. */
   port: number;
-  /** The superuser's; set when the data directory is made. */
+  /** The superuser's password, set when the data directory is initialised. */
   password: string;
   /** Progress, one line at a time. */
   log?: (line: string) => void;
@@ -25,21 +25,21 @@ export interface LocalPostgresOptions {
 }
 
 export interface LocalPostgres {
-  /** The superuser's URL of the database `postgres`; holds the password. */
+  /** The superuser's URL of the database `postgres`, with the password. */
   url: string;
   port: number;
   pid: number;
-  /** Whether a server that outlived its starter was found and taken over. */
+  /** Whether the server was already running from an earlier start. */
   reused: boolean;
   /** PostgreSQL's data directory, with its log in `postgres.log`. */
   dataDir: string;
-  /** Disconnects everybody and ends the server, reused or not. Data is kept. */
+  /** Disconnects all clients and stops the server. Data is kept. */
   stop(): Promise<void>;
 }
 
 /**
- * A real PostgreSQL server on 127.0.0.1, in a process group of its own, which lives until `stop()` even when this
- * process does not. Every failure is a LocalPostgresError.
+ * Starts a PostgreSQL server on 127.0.0.1 in its own process group. It runs until `stop()`, even after this process exits. Throws only
+ * LocalPostgresError.
  */
 export async function startLocalPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
   try {
@@ -49,27 +49,27 @@ export async function startLocalPostgres(options: LocalPostgresOptions): Promise
     const reason = cause instanceof Error ? cause.message.trim().replaceAll(/\s+/g, " ") : "unknown";
     throw new LocalPostgresError(
       "start_failed",
-      `The local PostgreSQL did not start (${reason}): mend that, or set DATABASE_URL to a PostgreSQL of your own.`,
+      `The local PostgreSQL did not start (${reason}): fix the cause, or set DATABASE_URL to your own PostgreSQL server.`,
       { cause },
     );
   }
 }
 
-/** As startLocalPostgres, with the place of the files decided. */
+/** Same as startLocalPostgres, for a known place of the files. */
 export async function startServer(place: Place, options: LocalPostgresOptions): Promise<LocalPostgres> {
   const { port, password, fast = false, log = () => undefined } = options;
   const deadline = performance.now() + startTimeoutMs;
   const running = await findRunning(place.dataDir, password, deadline);
   if (running) {
-    log(`PostgreSQL already runs on 127.0.0.1:${running.port}`);
-    return handle(place, { ...running, password, reused: true });
+    log(`PostgreSQL is already running on 127.0.0.1:${running.port}`);
+    return toLocalPostgres(place, { ...running, password, reused: true });
   }
-  const wasKilled = await settleLock(place.dataDir);
+  const wasKilled = await clearStaleLock(place.dataDir);
   await assertPortFree(port, wasKilled ? killedGraceMs : 0);
   await ensureDataDir(place, { password, fast, log });
   const pid = await launchUntilReady(place, { port, password, fast }, deadline);
   log(`PostgreSQL listens on 127.0.0.1:${port}`);
-  return handle(place, { pid, port, password, reused: false });
+  return toLocalPostgres(place, { pid, port, password, reused: false });
 }
 
 async function launchUntilReady(
@@ -80,22 +80,22 @@ async function launchUntilReady(
   for (;;) {
     const server = await launch(place, { port, fast });
     while (server.isRunning() && performance.now() < deadline) {
-      const answer = await askServer(superuserUrl(port, password), place.dataDir);
-      if (answer === "ready") return server.pid;
-      if (answer === "rejected") {
+      const state = await probeServer(superuserUrl(port, password), place.dataDir);
+      if (state === "ready") return server.pid;
+      if (state === "rejected") {
         await stopPostmaster(server.pid, place.dataDir);
         throw passwordRejected(place.dataDir);
       }
       await sleep(25);
     }
     await stopPostmaster(server.pid, place.dataDir);
-    const { error, isPassing } = await server.failure();
-    if (!isPassing || performance.now() > deadline) throw error;
+    const { error, isTransient } = await server.failure();
+    if (!isTransient || performance.now() > deadline) throw error;
     await sleep(200);
   }
 }
 
-function handle(
+function toLocalPostgres(
   { dataDir }: Place,
   { pid, port, password, reused }: { pid: number; port: number; password: string; reused: boolean },
 ): LocalPostgres {

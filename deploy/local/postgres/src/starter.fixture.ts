@@ -1,12 +1,12 @@
 import { packagedBinaries, sharedBinaries } from "./binaries.ts";
 import { startLocalPostgres, startServer } from "./start.ts";
 
-/** One start in a process of its own, for the tests; the argument is StarterArguments, in JSON. */
+/** The JSON argument of this script, which starts a server in a separate process for the tests. */
 interface StarterArguments {
   dataDir: string;
   port: number;
   password: string;
-  /** Become this user before the start; needs root. The files are then placed as this user's own. */
+  /** Switch to this user before the start; needs root. */
   uid?: number;
   gid?: number;
 }
@@ -16,7 +16,7 @@ if (uid === undefined || gid === undefined) {
   const { url, pid } = await startLocalPostgres({ ...options, fast: true });
   console.log(JSON.stringify({ url, pid }));
 } else {
-  // The clone itself may be closed to that user, so the binaries are the ones that are open to all.
+  // The user may not be able to enter the repository, so it uses the shared binaries.
   const binaries = await sharedBinaries(await packagedBinaries(), "/var/lib/parley");
   process.setgroups?.([]);
   process.setgid?.(gid);
@@ -25,5 +25,5 @@ if (uid === undefined || gid === undefined) {
   await stop();
   console.log(JSON.stringify({ url, pid }));
 }
-// The server must outlive us, however we go.
+// Keeps the process running until the test kills it.
 setInterval(() => undefined, 1_000);

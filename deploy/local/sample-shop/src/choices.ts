@@ -1,4 +1,4 @@
-/** What the sample shop's switch offers; the first of each is what its page says without a choice. */
+/** The options of the sample shop's settings form. The first of each is the default. */
 export const CHOICES = {
   theme: ["bot", "light", "dark", "system"],
   position: ["bot", "bottom-right", "bottom-left"],
@@ -8,20 +8,20 @@ export const CHOICES = {
 
 type Choice = keyof typeof CHOICES;
 
-/** One value for each switch. */
+/** The selected value of each setting. */
 export type Choices = Readonly<Record<Choice, string>>;
 
-/** Reads the choices from a query; what is not offered is as if it were not there. */
+/** Reads the choices from a query. Invalid values count as missing. */
 export function readChoices(query: URLSearchParams): Choices {
   const read = (name: Choice) => {
-    const offered: readonly string[] = CHOICES[name];
+    const options: readonly string[] = CHOICES[name];
     const chosen = query.get(name) ?? "";
-    return offered.includes(chosen) ? chosen : (offered[0] as string);
+    return options.includes(chosen) ? chosen : (options[0] as string);
   };
   return { theme: read("theme"), position: read("position"), lang: read("lang"), dir: read("dir") };
 }
 
-/** The attributes of the widget's script element for these choices; "bot" leaves it to the bot's configuration. */
+/** Returns the widget attributes for the choices. "bot" means the bot's own configuration. */
 export function widgetAttributes({ theme, position, lang }: Choices): Readonly<Record<string, string>> {
   return {
     ...(theme === "bot" ? {} : { "data-theme": theme }),
@@ -30,7 +30,7 @@ export function widgetAttributes({ theme, position, lang }: Choices): Readonly<R
   };
 }
 
-/** The query that keeps these choices from page to page; empty when nothing was chosen. */
+/** Returns the query string for links to other pages; empty for the default choices. */
 export function choicesQuery(choices: Choices): string {
   const chosen = Object.entries(choices).filter(([name, value]) => value !== CHOICES[name as Choice][0]);
   return chosen.length > 0 ? `?${new URLSearchParams(chosen)}` : "";

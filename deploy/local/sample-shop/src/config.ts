@@ -1,6 +1,6 @@
 import type { DemoSiteOptions } from "./site.ts";
 
-/** Reads the environment. Throws when it does not say where the widget comes from. */
+/** Reads the environment. Throws without EDGE_URL and PUBLIC_KEY. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): DemoSiteOptions {
   const edgeUrl = env.EDGE_URL || "";
   const publicKey = env.PUBLIC_KEY || "";

@@ -1,4 +1,4 @@
-/** HTML that is safe to send. */
+/** HTML that is already escaped. */
 export class Html {
   readonly text: string;
 
@@ -15,7 +15,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** Builds HTML: every value put in is escaped, but for what was built this way itself. */
+/** Builds HTML from a template. Escapes every value except Html. */
 export function html(parts: TemplateStringsArray, ...values: readonly (string | Html | readonly Html[])[]): Html {
   const show = (value: string | Html | readonly Html[] | undefined): string => {
     if (value instanceof Html) {

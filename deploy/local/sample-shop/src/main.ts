@@ -3,9 +3,9 @@ import { startDemoSite } from "./site.ts";
 
 const site = await startDemoSite(readConfig());
 console.log(`The sample shop is at ${site.url}`);
-// An IPC channel alone would keep the process.
+// Exits explicitly, because an open IPC channel keeps the process alive.
 const close = () => void site.close().then(() => process.exit(0));
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, close);
-// Whoever started it with an IPC channel is gone; false when that was before we could listen.
+// Stops when the parent process is gone. `connected` is false when the parent exited before this line.
 process.once("disconnect", close);
 if (process.connected === false) close();

@@ -2,7 +2,7 @@ import { CHOICES, type Choices, choicesQuery, widgetAttributes } from "./choices
 import { GOODS, TERMS } from "./goods.ts";
 import { Html, html } from "./html.ts";
 
-/** Where the widget comes from, and for which bot. */
+/** The widget's origin and public key. */
 export interface Embed {
   /** The service's origin. */
   readonly edgeUrl: string;
@@ -14,12 +14,12 @@ const TITLES = { "/": "Things for the home", "/delivery": "Delivery and returns"
 /** The path of a page of the shop. */
 export type PagePath = keyof typeof TITLES;
 
-/** Whether the shop has a page of this path. */
+/** Returns whether the shop has this page. */
 export function isPage(path: string): path is PagePath {
   return Object.hasOwn(TITLES, path);
 }
 
-/** A page of the shop, with the one line that embeds the widget. */
+/** Renders a page of the shop, with the script element that embeds the widget. */
 export function renderPage(path: PagePath, choices: Choices, embed: Embed): string {
   const query = choicesQuery(choices);
   const link = (to: PagePath, name: string) =>
@@ -36,7 +36,7 @@ export function renderPage(path: PagePath, choices: Choices, embed: Embed): stri
     <script async src="${embed.edgeUrl}/widget.js" data-public-key="${embed.publicKey}"${attributes}></script>
   </head>
   <body>
-    ${switches(path, choices)}
+    ${settingsForm(path, choices)}
     <header>
       <p class="name">Sample shop</p>
       <nav aria-label="Shop">${link("/", "Things")} ${link("/delivery", "Delivery and returns")}</nav>
@@ -72,7 +72,7 @@ function terms(): Html {
       <p><button type="button" data-parley="open">Ask something else</button></p>`;
 }
 
-function switches(path: PagePath, choices: Choices): Html {
+function settingsForm(path: PagePath, choices: Choices): Html {
   const select = (name: keyof Choices, label: string) => {
     const options = CHOICES[name].map(
       (value) => html`<option${new Html(value === choices[name] ? " selected" : "")}>${value}</option>`,

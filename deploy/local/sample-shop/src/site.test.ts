@@ -6,7 +6,7 @@ import { html } from "./html.ts";
 import { type DemoSite, startDemoSite } from "./site.ts";
 
 const EMBED = { edgeUrl: "http://127.0.0.1:9", publicKey: "svc_pk_sample" };
-const UNCHOSEN = { theme: "bot", position: "bot", lang: "en", dir: "ltr" };
+const DEFAULTS = { theme: "bot", position: "bot", lang: "en", dir: "ltr" };
 
 describe("the site", () => {
   let site: DemoSite;
@@ -31,7 +31,7 @@ describe("the site", () => {
     ]);
   });
 
-  it("passes what was chosen to the widget, and keeps it from page to page", async () => {
+  it("passes the choices to the widget and keeps them in links", async () => {
     const { text } = await get("/?theme=dark&position=bottom-left&lang=ar&dir=rtl");
     expect(text).toContain('data-theme="dark" data-position="bottom-left" data-lang="ar">');
     expect(text).toContain('<html lang="en" dir="rtl">');
@@ -39,18 +39,18 @@ describe("the site", () => {
     expect(text).toContain('href="/delivery?theme=dark&amp;position=bottom-left&amp;lang=ar&amp;dir=rtl"');
   });
 
-  it("shows nothing of a choice that is not offered", async () => {
+  it("ignores an invalid choice", async () => {
     expect((await get("/?theme=%22%3E%3Cscript%3E&dir=x")).text).toBe((await get("/")).text);
   });
 
-  it("names the service's origin alone in a strict policy", async () => {
+  it("allows only the service's origin in a strict content security policy", async () => {
     const policy = (await get("/")).headers.get("content-security-policy");
     expect(policy).toContain("script-src http://127.0.0.1:9;");
     expect(policy).toContain("connect-src http://127.0.0.1:9;");
     expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'");
   });
 
-  it("has a picture of everything it shows, and its style sheet", async () => {
+  it("serves an image of each product and the style sheet", async () => {
     for (const { slug } of GOODS) {
       expect((await get(`/goods/${slug}.svg`)).headers.get("content-type")).toBe("image/svg+xml");
     }
@@ -58,29 +58,29 @@ describe("the site", () => {
   });
 
   it.each(["/nowhere", "/goods/none.svg", "/goods/../../package.json", "/goods/..%2fshop.css", "/toString"])(
-    "has nothing at %s",
+    "returns 404 for %s",
     async (path) => {
       expect((await get(path)).status).toBe(404);
     },
   );
 
-  it("only shows", async () => {
+  it("returns 405 for POST", async () => {
     const { status, headers } = await get("/", { method: "POST" });
     expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   });
 });
 
 describe("choices", () => {
-  it("are the first of each when nothing is chosen, and then no attribute and no query", () => {
-    expect(readChoices(new URLSearchParams())).toEqual(UNCHOSEN);
-    expect(widgetAttributes(UNCHOSEN)).toEqual({});
-    expect(choicesQuery(UNCHOSEN)).toBe("");
+  it("default to the first option without attributes or query", () => {
+    expect(readChoices(new URLSearchParams())).toEqual(DEFAULTS);
+    expect(widgetAttributes(DEFAULTS)).toEqual({});
+    expect(choicesQuery(DEFAULTS)).toBe("");
   });
 
-  it("survive the query", () => {
+  it("round-trip through the query", () => {
     for (const [name, values] of Object.entries(CHOICES)) {
       for (const value of values) {
-        const choices = { ...UNCHOSEN, [name]: value };
+        const choices = { ...DEFAULTS, [name]: value };
         expect(readChoices(new URLSearchParams(choicesQuery(choices)))).toEqual(choices);
       }
     }
@@ -88,14 +88,14 @@ describe("choices", () => {
 });
 
 describe("html", () => {
-  it("escapes every value but what it built itself", () => {
+  it("escapes every value except Html", () => {
     const built = [html`<b>${"<&>"}</b>`, html`<i></i>`];
     expect(html`<p title="${`"'`}">${built}</p>`.text).toBe('<p title="&quot;&#39;"><b>&lt;&amp;&gt;</b><i></i></p>');
   });
 });
 
 describe("the configuration", () => {
-  it("reads the origin and the key, with a port and a host of its own", () => {
+  it("reads the origin and key and uses a default port and host", () => {
     expect(readConfig({ EDGE_URL: "https://chat.example/path", PUBLIC_KEY: "svc_pk_1" })).toEqual({
       edgeUrl: "https://chat.example",
       publicKey: "svc_pk_1",
@@ -109,7 +109,7 @@ describe("the configuration", () => {
     { EDGE_URL: "chat", PUBLIC_KEY: "k" },
     { EDGE_URL: "https://chat.example" },
     { EDGE_URL: "https://chat.example", PUBLIC_KEY: "k", PORT: "x" },
-  ])("is refused when it says %j", (env) => {
+  ])("is refused for %j", (env) => {
     expect(() => readConfig(env)).toThrow("EDGE_URL");
   });
 });

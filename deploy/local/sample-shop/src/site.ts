@@ -9,7 +9,7 @@ import { type Embed, isPage, renderPage } from "./page.ts";
 const PUBLIC = join(import.meta.dirname, "../public");
 const FILES = /^\/(?:shop\.css|goods\/[a-z]+\.svg)$/;
 
-/** How to start the site. */
+/** The options of the site. */
 export interface DemoSiteOptions extends Embed {
   /** 0 for any free port. */
   readonly port: number;
@@ -22,13 +22,13 @@ export interface DemoSite {
   close(): Promise<void>;
 }
 
-/** The strictest policy a customer's page may have with the widget on it: the service's origin is all it names. */
+/** Returns the strictest content security policy with which the widget works. It allows only the service's origin. */
 export function policyFor(edgeUrl: string): string {
   return [
     "default-src 'none'",
     `script-src ${edgeUrl}`,
     "style-src 'self'",
-    // The bot's logo is wherever its owner keeps it.
+    // The bot's logo may be on any host.
     "img-src 'self' data: https: http:",
     `connect-src ${edgeUrl}`,
     "form-action 'self'",

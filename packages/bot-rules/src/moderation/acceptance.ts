@@ -3,8 +3,11 @@ import { PatternSet } from "./pattern-set.ts";
 
 /** The largest sum of the sizes of a bot's patterns: the worst text of 4,000 characters then takes about 0.2 s of a thread. */
 export const MAX_BOT_SIZE = 2_000;
-/** Classes of thousands of characters take long to compile. A bot's patterns must take much less than a match may. */
-const MAX_COMPILE_MS = 250;
+/**
+ * Classes of thousands of characters take long to compile; ordinary patterns take some 10 ms. The limit leaves a busy machine room to save
+ * ordinary patterns, and a match time to compile what was saved.
+ */
+const MAX_COMPILE_MS = 1_000;
 
 /** A pattern that is to be saved beside the bot's other patterns. */
 export type Candidate = { pattern: string; isForReplies: boolean; others: readonly string[] };

@@ -37,7 +37,7 @@ const slowText = () =>
 
 const OVERLOADED = { kind: "resource_exhausted", code: "moderation_overloaded" };
 
-describe("a message", () => {
+describe("a message", { timeout: 30_000 }, () => {
   const pattern = (pattern: string, fallback = "") => ({ pattern, reason: `because of ${pattern}`, fallback });
   test("gets the verdict of the first pattern that matches, with its own fallback or else the bot's", async () => {
     const { threads } = startThreads();
@@ -54,7 +54,7 @@ describe("a message", () => {
   });
 });
 
-describe("a slow match", () => {
+describe("a slow match", { timeout: 30_000 }, () => {
   test("leaves the event loop free, and delays no other workspace", async () => {
     const { match } = startThreads({ share: 1, waitMs: 20_000, jobMs: 20_000 });
     // Both threads are there once two workspaces have had something slow at a time.
@@ -74,21 +74,24 @@ describe("a slow match", () => {
     expect(turns).toBeGreaterThan(20);
     await Promise.all(slow);
     expect(ended).toEqual(["slow 1", "slow 2", "slow 3"]);
-  }, 30_000);
+  });
 
   test("of a workspace that has used its share is refused after its wait, is counted, and is nothing to another", async () => {
     const { match, count, logged } = startThreads({ share: 0.001, waitMs: 2_000 });
-    await match("ws_b", ["rude"], "how rude");
+    // A busy machine takes longer than the wait to start a thread.
+    const neighbour = () => match("ws_b", ["rude"], "how rude").catch(() => undefined);
+    await expect.poll(neighbour, { timeout: 20_000 }).toBeDefined();
+    const before = (await count("wait_timeout")) ?? 0;
     const results = await Promise.allSettled(Array.from({ length: 40 }, () => match("ws_a", SLOW, slowText())));
     const refused = results.filter(({ status }) => status === "rejected");
     expect(refused.length).toBeGreaterThan(0);
     expect(refused.length).toBeLessThan(40);
     for (const each of refused) expect(each).toMatchObject({ reason: OVERLOADED });
     await expect(match("ws_a", SLOW, "short")).rejects.toMatchObject(OVERLOADED);
-    expect(await count("wait_timeout")).toBe(refused.length + 1);
+    expect(await count("wait_timeout")).toBe(before + refused.length + 1);
     expect(logged).toContainEqual([{ workspace_id: "ws_a", result: "wait_timeout" }, "moderation refused"]);
-    expect(await match("ws_b", ["rude"], "how rude")).toMatchObject({ hit: 0 });
-  }, 30_000);
+    expect(await neighbour()).toMatchObject({ hit: 0 });
+  });
 
   test("lets a million characters of its workspace wait, and no more", async () => {
     const { match, count } = startThreads();
@@ -104,10 +107,10 @@ describe("a slow match", () => {
     expect(await count("match_timeout")).toBe(1);
     const next = () => match("ws_b", ["rude"], "how rude").catch(() => undefined);
     await expect.poll(next, { timeout: 10_000 }).toMatchObject({ hit: 0 });
-  }, 30_000);
+  });
 });
 
-test("a thread that fails refuses its job, and the next one gets another", async () => {
+test("a thread that fails refuses its job, and the next one gets another", { timeout: 30_000 }, async () => {
   const { threads, match, count, logged } = startThreads();
   const job = { patterns: "not JSON", text: "", from: 0, isWhole: true };
   await expect(threads.match("ws_a", job)).rejects.toMatchObject(OVERLOADED);
@@ -116,13 +119,15 @@ test("a thread that fails refuses its job, and the next one gets another", async
   expect(await match("ws_a", ["rude"], "how rude")).toMatchObject({ hit: 0 });
 });
 
-test("a stored pattern that cannot be compiled is no verdict, and costs no thread", async () => {
+test("a stored pattern that cannot be compiled is no verdict, and costs no thread", { timeout: 30_000 }, async () => {
   const { match, count } = startThreads();
   await expect(match("ws_a", ["ok", "(?=a)"], "ok")).rejects.toThrow("not valid RE2");
   expect(await count("failed")).toBe(0);
 });
 
-test("patterns beyond the limit for new ones are matched, and logged once for each thread that compiles them", async () => {
+test("patterns beyond the limit for new ones are matched, and logged once for each thread that compiles them", {
+  timeout: 30_000,
+}, async () => {
   const { match, logged } = startThreads();
   const patterns = [...attack(50), "rude"];
   for (let count = 0; count < 5; count++) expect(await match("ws_a", patterns, "how rude")).toMatchObject({ hit: 50 });
@@ -134,7 +139,7 @@ test("patterns beyond the limit for new ones are matched, and logged once for ea
 /** A class that takes milliseconds to compile, because each of its characters is looked up in the other case. */
 const SLOW_CLASS = "[a-z\\x{100}-\\x{1ffff}]";
 
-describe("a pattern that is to be saved", () => {
+describe("a pattern that is to be saved", { timeout: 30_000 }, () => {
   const check = (pattern: string, others: readonly string[] = [], isForReplies = false) =>
     startThreads().threads.check("ws_a", { pattern, others, isForReplies });
 
@@ -156,7 +161,7 @@ describe("a pattern that is to be saved", () => {
     [
       "takes too long to compile with the others",
       "rude",
-      Array.from({ length: 15 }, (_, number) => `${SLOW_CLASS.repeat(20)}${number}`),
+      Array.from({ length: 40 }, (_, number) => `${SLOW_CLASS.repeat(20)}${number}`),
       "patterns_too_large",
       "take too long to compile",
     ],
@@ -168,7 +173,7 @@ describe("a pattern that is to be saved", () => {
   });
 
   test("is refused when checking it exceeds a match's time", async () => {
-    const { threads, count } = startThreads({ jobMs: 60 });
+    const { threads, count } = startThreads({ jobMs: 300 });
     const others = Array.from({ length: 40 }, (_, number) => `${SLOW_CLASS.repeat(20)}${number}`);
     await expect(threads.check("ws_a", { pattern: "rude", isForReplies: false, others })).rejects.toMatchObject({
       code: "patterns_too_large",

@@ -9,10 +9,10 @@ import { WorkspaceShares } from "./workspace-shares.ts";
 const THREAD = new URL("./thread.ts", import.meta.url);
 /** With two, a workspace never occupies all of them. */
 const THREADS = 2;
-/** The compiled patterns of a thread take 32 MiB, and part of that lies outside its heap. */
-const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 16 };
-/** A job that takes longer is ended with its thread. Patterns that were saved under today's limits take a tenth of it at most. */
-const JOB_MS = 2_000;
+/** Four times what the compiled patterns of a thread take. With two threads, a service of 165 MiB stays below 350 MiB. */
+const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
+/** A job that takes longer is ended with its thread. The largest patterns that may be saved take about 0.2 s once they are compiled. */
+const JOB_MS = 3_000;
 /** A job that waits longer for its turn is refused; the first job waits for a thread to start, too. */
 const WAIT_MS = 5_000;
 /** More text than this of one workspace does not wait: 250 of the longest messages. */

@@ -27,11 +27,15 @@ describe("a pattern", () => {
   test.each(["(a+)+$", "(a+)+$b", "(x+x+)+y", "(a|a)*b", "([a-zA-Z]+)*1"])(
     "%s is matched against 4,000 characters in at most 10 ms",
     (pattern) => {
-      const set = new PatternSet([pattern]);
-      set.firstMatch("warm up");
-      const started = performance.now();
-      set.firstMatch("a".repeat(4_000));
-      expect(performance.now() - started).toBeLessThan(10);
+      const times = [1, 2, 3].map(() => {
+        const set = new PatternSet([pattern]);
+        set.firstMatch("warm up");
+        const started = performance.now();
+        set.firstMatch("a".repeat(4_000));
+        return performance.now() - started;
+      });
+      // A busy machine may spoil one of them.
+      expect(Math.min(...times)).toBeLessThan(10);
     },
   );
 

@@ -31,7 +31,7 @@ export type Message = { answer: Answer; workMs: number };
 export type Refusal = { code: PatternRefusalCode; message: string };
 
 /** Compiled sets, by their patterns; the least recently used go first. */
-const MAX_SETS_BYTES = 32 * 1024 * 1024;
+const MAX_SETS_BYTES = 16 * 1024 * 1024;
 
 const sets = new LRUCache<string, PatternSet>({ maxSize: MAX_SETS_BYTES, sizeCalculation: ({ bytes }) => bytes });
 

@@ -7,10 +7,10 @@ import { NEXT_STEPS } from "./next-steps.ts";
 import type { AdminService } from "./service.ts";
 import type { AdminTarget } from "./target.ts";
 
-/** Asks an admin service: `admin(KeyAdminService, (keys) => keys.listKeys({ workspaceId }))`. Throws AdminError. */
-export type Admin = <S extends DescService, T>(service: S, work: (client: Client<S>) => Promise<T>) => Promise<T>;
+/** Calls an admin service: `admin(KeyAdminService, (keys) => keys.listKeys({ workspaceId }))`. Throws AdminError. */
+export type Admin = <S extends DescService, T>(service: S, call: (client: Client<S>) => Promise<T>) => Promise<T>;
 
-/** An admin service refused or did not answer. `code` is the stable one, such as `bot_not_found`; `away` when nobody answered. */
+/** An admin call failed. `code` is the service's stable code, such as `bot_not_found`, or `away` when the service is unreachable. */
 export class AdminError extends CliError {
   readonly code: string;
 
@@ -20,22 +20,22 @@ export class AdminError extends CliError {
     this.code = code;
   }
 
-  /** Whether the service refused what it was sent, and may accept something else. */
+  /** Whether the request was invalid, so that another request may succeed. */
   get isInvalid(): boolean {
     return this.cause instanceof ConnectError && this.cause.code === Code.InvalidArgument;
   }
 }
 
-/** The longest admin call is a provider's answer to a real question. */
+/** Long enough for the slowest admin call, a provider check. */
 const TIMEOUT_MS = 120_000;
 
-/** Calls the admin services of a target, with its token. */
+/** Returns a function that calls the admin services of a target with its token. */
 export function connectAdmin(target: AdminTarget): Admin {
   const authorize: Interceptor = (next) => (request) => {
     request.header.set("authorization", `Bearer ${target.adminToken}`);
     return next(request);
   };
-  return async (service, work) => {
+  return async (service, call) => {
     const name = serviceOf(service);
     const baseUrl = target.urlOf(name);
     const transport = createConnectTransport({
@@ -45,42 +45,42 @@ export function connectAdmin(target: AdminTarget): Admin {
       defaultTimeoutMs: TIMEOUT_MS,
     });
     try {
-      return await work(createClient(service, transport));
+      return await call(createClient(service, transport));
     } catch (error) {
-      throw explain(error, name, baseUrl, target);
+      throw toAdminError(error, name, baseUrl, target);
     }
   };
 }
 
-/** `parley.quota.v1` is served by quota. */
+/** Reads the service from the proto package, for example quota from `parley.quota.v1`. */
 function serviceOf(service: DescService): AdminService {
   return service.typeName.split(".")[1] as AdminService;
 }
 
-function explain(error: unknown, name: AdminService, url: string, target: AdminTarget): unknown {
+function toAdminError(error: unknown, name: AdminService, url: string, target: AdminTarget): unknown {
   if (!(error instanceof ConnectError)) return error;
   const code = error.metadata.get(CODE_METADATA_KEY);
   if (code !== null) {
-    const next = NEXT_STEPS[code];
-    return new AdminError(code, next === undefined ? error.rawMessage : `${error.rawMessage}: ${next}`, error);
+    const nextStep = NEXT_STEPS[code];
+    return new AdminError(code, nextStep === undefined ? error.rawMessage : `${error.rawMessage}: ${nextStep}`, error);
   }
   switch (error.code) {
     case Code.Unauthenticated:
       return new AdminError(
         "unauthenticated",
-        `${name} at ${url} refused the admin token: set ADMIN_TOKEN to the one it was started with`,
+        `${name} at ${url} refused the admin token: set ADMIN_TOKEN to the token that the service was started with`,
         error,
       );
     case Code.Unimplemented:
     case Code.NotFound:
       return new AdminError(
         "unimplemented",
-        `${url} does not know this call: it must be the ops port of ${name}, of this version of Parley`,
+        `${url} does not implement this call: use the URL of the ops port of ${name}, in the same version of Parley`,
         error,
       );
     case Code.DeadlineExceeded:
     case Code.Unavailable:
-      return new AdminError("away", `${name} does not answer at ${url}: ${target.whenAway(name)}`, error);
+      return new AdminError("away", `${name} does not answer at ${url}: ${target.unreachableHint(name)}`, error);
     default:
       return new AdminError("failed", `${name} at ${url} failed: ${error.rawMessage}`, error);
   }

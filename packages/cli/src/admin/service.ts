@@ -1,2 +1,2 @@
-/** The services that have admin services, named as their proto packages are. */
+/** The services with admin services, by proto package name. */
 export type AdminService = "conversation" | "quota" | "llm";

@@ -3,15 +3,15 @@ import { CliError } from "../errors.ts";
 import { type Instance, isRunning, readInstance } from "../local/instance.ts";
 import type { AdminService } from "./service.ts";
 
-/** Where a Parley is administered. */
+/** The addresses and the token of an installation's admin services. */
 export type AdminTarget = {
   adminToken: string;
-  /** The base URL of a service's ops port. Throws CliError when it is not known. */
+  /** Returns the base URL of a service's ops port. Throws CliError when it is not configured. */
   urlOf: (service: AdminService) => string;
-  /** The ops ports that are known, the edge's too. */
+  /** The configured ops ports, including the edge's. */
   opsUrls: Record<AdminService | "edge", readonly string[]>;
-  /** What to do when nobody answers there. */
-  whenAway: (service: AdminService) => string;
+  /** Returns the next step to suggest when the service is unreachable. */
+  unreachableHint: (service: AdminService) => string;
 };
 
 export const START_COMMAND = "npx --yes pnpm@12 start";
@@ -22,54 +22,56 @@ const VARIABLES: Record<AdminService, string> = {
   llm: "PARLEY_LLM_URL",
 };
 
-/** The Parley that the environment names, else the one that runs on this machine. */
+/** Returns the installation that the environment names, or else the one on this machine. */
 export async function findTarget(config: Config): Promise<AdminTarget> {
   if (Object.values(config.remoteUrls).some((url) => url !== undefined)) return remoteTarget(config);
   return localTarget(await requireInstance(config.dataDir), config.dataDir);
 }
 
-/** The instance of this machine. Throws CliError with the command that starts one. */
+/** Returns the instance on this machine. Throws CliError with the start command when none is running. */
 export async function requireInstance(dataDir: string): Promise<Instance> {
   const instance = await readInstance(dataDir);
-  if (!instance || !isRunning(instance)) throw new CliError(nothingRuns(dataDir));
+  if (!instance || !isRunning(instance)) throw new CliError(notRunningMessage(dataDir));
   return instance;
 }
 
-/** The Parley that runs on this machine. */
+/** Returns the admin target of an instance on this machine. */
 export function localTarget(instance: Instance, dataDir: string): AdminTarget {
   return {
     adminToken: instance.adminToken,
     urlOf: (service) => instance.adminUrls[service],
-    opsUrls: listed({ ...instance.adminUrls, edge: instance.edgeOpsUrl }),
-    whenAway: (service) =>
+    opsUrls: toUrlLists({ ...instance.adminUrls, edge: instance.edgeOpsUrl }),
+    unreachableHint: (service) =>
       isRunning(instance)
-        ? `try again in some seconds, and see ${dataDir}/logs/${service === "llm" ? "llm-proxy" : service}.log`
-        : nothingRuns(dataDir),
+        ? `try again in a few seconds, then check ${dataDir}/logs/${service === "llm" ? "llm-proxy" : service}.log`
+        : notRunningMessage(dataDir),
   };
 }
 
 function remoteTarget({ remoteUrls, edgeOpsUrl, adminToken }: Config): AdminTarget {
   if (adminToken === undefined) {
-    throw new CliError("ADMIN_TOKEN is not set: give the admin token that the services were started with");
+    throw new CliError("ADMIN_TOKEN is not set: set it to the token that the services were started with");
   }
   return {
     adminToken,
     urlOf: (service) => {
       const url = remoteUrls[service];
-      if (url === undefined) throw new CliError(`${VARIABLES[service]} is not set: give the URL of its ops port`);
+      if (url === undefined)
+        throw new CliError(`${VARIABLES[service]} is not set: set it to the URL of the service's ops port`);
       return url;
     },
-    opsUrls: listed({ ...remoteUrls, edge: edgeOpsUrl }),
-    whenAway: (service) => `see that ${VARIABLES[service]} names its ops port and that the way there is open`,
+    opsUrls: toUrlLists({ ...remoteUrls, edge: edgeOpsUrl }),
+    unreachableHint: (service) =>
+      `check that ${VARIABLES[service]} is the URL of its ops port and that the network allows the connection`,
   };
 }
 
-function listed(urls: Record<AdminService | "edge", string | undefined>): AdminTarget["opsUrls"] {
+function toUrlLists(urls: Record<AdminService | "edge", string | undefined>): AdminTarget["opsUrls"] {
   const list = (url: string | undefined) => (url === undefined ? [] : [url]);
   const { edge, conversation, quota, llm } = urls;
   return { edge: list(edge), conversation: list(conversation), quota: list(quota), llm: list(llm) };
 }
 
-function nothingRuns(dataDir: string): string {
-  return `no Parley runs here (${dataDir} knows of none): start it with ${START_COMMAND}, or name another with DATA_DIR, or with PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL, PARLEY_LLM_URL and ADMIN_TOKEN`;
+function notRunningMessage(dataDir: string): string {
+  return `Parley is not running in ${dataDir}: start it with ${START_COMMAND}, or select another installation with DATA_DIR or with PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL, PARLEY_LLM_URL and ADMIN_TOKEN`;
 }

@@ -5,7 +5,7 @@ import { WorkspaceAdminService } from "@parley/rpc/quota";
 import type { Admin } from "../admin/call.ts";
 import { type Decimal, decimalText, parseDecimal } from "./decimal.ts";
 
-/** One workspace's month. Tokens and cost are those of every call made for it, those of failed and abandoned turns too. */
+/** One workspace's month. Tokens and cost include the calls of failed and cancelled turns. */
 export type Bill = {
   id: string;
   name: string;
@@ -18,33 +18,33 @@ export type Bill = {
   tokens_out: number;
   /** A decimal in the currency of the price table. */
   cost: string;
-  /** Calls that used tokens and had no price: `cost` leaves them out. */
+  /** Calls that used tokens but have no price; `cost` excludes them. */
   unpriced_calls: number;
-  /** Calls whose tokens Parley counted for want of the provider's own count. */
+  /** Calls whose tokens Parley estimated because the provider reported none. */
   estimated_calls: number;
 };
 
 export type Billing = { month: string; workspaces: Bill[]; totals: Omit<Bill, "id" | "name" | "plan" | "cap"> };
 
-/** Workspaces asked about at once. */
-const PAGE = 500;
+/** Workspaces per request. */
+const PAGE_SIZE = 500;
 
-/** The bills of every workspace, by id, for a UTC month; the current one of the quota's database when it is empty. */
+/** Bills every workspace, by ID, for a UTC month; an empty month means the current one by the quota database's clock. */
 export async function bill(admin: Admin, month: string, progress: (count: number) => void): Promise<Billing> {
   const workspaces: Bill[] = [];
-  let shown = month;
+  let billedMonth = month;
   for (let pageToken = ""; ; ) {
     const page = await admin(WorkspaceAdminService, (quota) =>
-      quota.listUsage({ month: shown, pageSize: PAGE, pageToken }),
+      quota.listUsage({ month: billedMonth, pageSize: PAGE_SIZE, pageToken }),
     );
-    // What is the current month stays it, however long the run takes.
-    shown = page.month;
-    workspaces.push(...(await withCalls(admin, shown, page.workspaces)));
+    // Keeps the month of the first page if the month changes during the run.
+    billedMonth = page.month;
+    workspaces.push(...(await withCalls(admin, billedMonth, page.workspaces)));
     pageToken = page.nextPageToken;
     if (pageToken === "") break;
     progress(workspaces.length);
   }
-  return { month: shown, workspaces, totals: totalsOf(workspaces) };
+  return { month: billedMonth, workspaces, totals: totalsOf(workspaces) };
 }
 
 async function withCalls(admin: Admin, month: string, usages: readonly WorkspaceUsage[]): Promise<Bill[]> {

@@ -7,15 +7,15 @@ test.each([
   ["12345.0123456789", "12345.0123456789"],
   ["-3.50", "-3.5"],
   ["90071992547409931.0000000001", "90071992547409931.0000000001"],
-])("%s is kept to the last place, as %s", (text, expected) => {
+])("formats %s exactly, as %s", (text, expected) => {
   expect(decimalText(parseDecimal(text))).toBe(expected);
 });
 
-test("what binary fractions cannot add is added", () => {
+test("adds decimal fractions exactly", () => {
   expect(decimalText(parseDecimal("0.1") + parseDecimal("0.2"))).toBe("0.3");
 });
 
-test.each(["", "1,5", "1e3", "NaN", "1.00000000001"])("%j is no decimal", (text) => {
+test.each(["", "1,5", "1e3", "NaN", "1.00000000001"])("rejects %j", (text) => {
   expect(() => parseDecimal(text)).toThrow(RangeError);
 });
 
@@ -24,6 +24,6 @@ test.each([
   ["0.1780000000", "0.178"],
   ["1234567.00005", "1,234,567.0001"],
   ["2.99995", "3.00"],
-])("people read %s as %s", (text, expected) => {
+])("rounds %s for people as %s", (text, expected) => {
   expect(roundedText(text, 4)).toBe(expected);
 });

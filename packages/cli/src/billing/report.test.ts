@@ -13,7 +13,7 @@ const billing = (...workspaces: Bill[]): Billing => ({
 
 const HEADER = "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls\r\n";
 
-test("CSV is RFC 4180's: CRLF, and quotes where a name needs them", () => {
+test("writes CSV by RFC 4180 with CRLF and quotes only where needed", () => {
   const names = ['Müller, "Söhne" & Co', "two\nlines", "a\rreturn", "plain"];
   const { text } = report(billing(...names.map((name, index) => workspace(`w${index}`, name))), "csv");
   expect(text).toBe(
@@ -25,7 +25,7 @@ test("CSV is RFC 4180's: CRLF, and quotes where a name needs them", () => {
 });
 
 test.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", '=HYPERLINK("https://x.example","y")'])(
-  "a name that a spreadsheet would run is text: %j",
+  "escapes a name that a spreadsheet would run as a formula: %j",
   (name) => {
     const { text } = report(billing(workspace("w", name)), "csv");
     const [, cell = ""] = /^2026-10,w,(.*),pro,/m.exec(text) ?? [];
@@ -33,16 +33,16 @@ test.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", '=HYPERLINK("https://x.exampl
   },
 );
 
-test("no workspace is a header alone in CSV, and a word in the table", () => {
+test("writes only the header as CSV and a message as a table when there are no workspaces", () => {
   expect(report(billing(), "csv").text).toBe(HEADER);
   expect(report(billing(), "table").text).toMatch(/^No workspaces yet\.\n/);
 });
 
-test("the table adds up, and says what is not final and what has no price", () => {
+test("the table shows totals and notes about unsettled turns and unpriced calls", () => {
   const totals = { used: 3, ...NOTHING, held: 1, unpriced_calls: 2, estimated_calls: 1, cost: "1234.5" };
   const { text } = report({ ...billing(workspace("w", "Acme")), totals }, "table");
   expect(text).toMatch(/^total .* 1,234\.50$/m);
-  expect(text).toMatch(/1 turns are still open/);
-  expect(text).toMatch(/2 calls had no price/);
-  expect(text).toMatch(/1 calls came without/);
+  expect(text).toMatch(/1 turns are not settled/);
+  expect(text).toMatch(/2 calls have no price/);
+  expect(text).toMatch(/1 calls have no token count/);
 });

@@ -22,17 +22,17 @@ const COLUMNS = [
   "estimated_calls",
 ] as const;
 
-/** Every workspace's month: for people a table with its totals, or CSV. */
-export function report(billing: Billing, as: "table" | "csv"): Result {
+/** Reports a billing run as a table with totals or as CSV. */
+export function report(billing: Billing, format: "table" | "csv"): Result {
   return {
     json: billing,
-    text: as === "csv" ? csv(billing) : describe(billing),
+    text: format === "csv" ? csv(billing) : describe(billing),
   };
 }
 
 /**
- * RFC 4180: lines end in CRLF, and what needs quotes has them. A name that a spreadsheet would take for a formula begins with an
- * apostrophe, which spreadsheets do not show.
+ * Writes CSV as RFC 4180 defines it. Prefixes a name that a spreadsheet would run as a formula with an apostrophe, which
+ * spreadsheets hide.
  */
 function csv({ month, workspaces }: Billing): string {
   return stringify(
@@ -42,7 +42,7 @@ function csv({ month, workspaces }: Billing): string {
       columns: [...COLUMNS],
       record_delimiter: "windows",
       escape_formulas: true,
-      // By itself it quotes the whole delimiter alone, and readers take half of it for one.
+      // The library quotes only values with a full CRLF, but readers end a record at a lone CR or LF too.
       quoted_match: /[\r\n]/,
     },
   );
@@ -53,21 +53,23 @@ function describe({ month, workspaces, totals }: Billing): string {
     ...[each.id, each.name, each.plan, each.used, each.cap],
     ...[each.calls, each.tokens_in, each.tokens_out, roundedText(each.cost, COST_PLACES)],
   ]);
-  const sum = ["total", "", "", totals.used, "", totals.calls, totals.tokens_in, totals.tokens_out];
-  const books = table(
+  const totalRow = ["total", "", "", totals.used, "", totals.calls, totals.tokens_in, totals.tokens_out];
+  const rowsText = table(
     ["workspace", "name", "plan", "used", "cap", "calls", "tokens in", "tokens out", "cost"],
-    rows.length === 0 ? [] : [...rows, [...sum, roundedText(totals.cost, COST_PLACES)]],
+    rows.length === 0 ? [] : [...rows, [...totalRow, roundedText(totals.cost, COST_PLACES)]],
     "No workspaces yet.",
   );
   const notes = [
-    `The month is ${month}, UTC; the cost is in the currency of your price table.`,
-    ...(totals.held > 0 ? [`${totals.held} turns are still open: these figures are not final.`] : []),
+    `The month is ${month}, UTC. The cost is in the currency of your price table.`,
+    ...(totals.held > 0 ? [`${totals.held} turns are not settled yet, so these figures are not final.`] : []),
     ...(totals.unpriced_calls > 0
-      ? [`${totals.unpriced_calls} calls had no price and are not in the cost: give their models one in LLM_CONFIG.`]
+      ? [
+          `${totals.unpriced_calls} calls have no price and are not in the cost. Set prices for their models in LLM_CONFIG.`,
+        ]
       : []),
     ...(totals.estimated_calls > 0
-      ? [`${totals.estimated_calls} calls came without the provider's own count of tokens: Parley counted them.`]
+      ? [`${totals.estimated_calls} calls have no token count from the provider. Parley estimated them.`]
       : []),
   ];
-  return `${books}\n${notes.join("\n")}\n`;
+  return `${rowsText}\n${notes.join("\n")}\n`;
 }

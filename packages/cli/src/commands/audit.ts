@@ -8,17 +8,17 @@ import { monthOption } from "./options.ts";
 export function addAuditCommand(program: CommandUnknownOpts, { admin, report }: Context): void {
   program
     .command("audit")
-    .description("compare the finished replies of a month with what was counted and with the ledger")
-    .option("--workspace <id>", "one workspace; every one unless given")
+    .description("Reconcile completed turns with the month's usage.")
+    .option("--workspace <id>", "The workspace; default all.")
     .addOption(monthOption())
-    .option("--check", "exit 1 when the books do not balance")
+    .option("--check", "Exit 1 when usage does not reconcile.")
     .action(({ workspace: workspaceId = "", month = "", check = false }) =>
       report(
         admin(AuditAdminService, async (service) => {
-          const { balanced, workspaces, month: shown } = await service.audit({ workspaceId, month });
+          const { balanced, workspaces, month: auditedMonth } = await service.audit({ workspaceId, month });
           return {
             json: { balanced, workspaces: workspaces.map((each) => messageJson(WorkspaceAuditSchema, each)) },
-            text: describe(balanced, workspaces, shown),
+            text: describe(balanced, workspaces, auditedMonth),
             exitCode: check && !balanced ? 1 : 0,
           };
         }),
@@ -27,7 +27,7 @@ export function addAuditCommand(program: CommandUnknownOpts, { admin, report }: 
 }
 
 function describe(isBalanced: boolean, workspaces: readonly WorkspaceAudit[], month: string): string {
-  const books = table(
+  const totals = table(
     ["workspace", "done", "used", "ledger", "held", "waiting", "verdict"],
     workspaces.map((each) => [
       each.id,
@@ -40,10 +40,10 @@ function describe(isBalanced: boolean, workspaces: readonly WorkspaceAudit[], mo
     ]),
     "No workspaces.",
   );
-  const differences = workspaces.flatMap(({ id, differences: found }) =>
-    found.map(({ kind, turnId }) => [id, kind, turnId || "–"]),
+  const differences = workspaces.flatMap(({ id, differences: workspaceDifferences }) =>
+    workspaceDifferences.map(({ kind, turnId }) => [id, kind, turnId || "–"]),
   );
-  const verdict = `${isBalanced ? "The books balance" : "The books do not balance"} for ${month}.\n`;
-  if (differences.length === 0) return books + verdict;
-  return `${books}\n${table(["workspace", "difference", "turn"], differences, "")}\n${verdict}`;
+  const verdict = `Turns and usage ${isBalanced ? "agree" : "differ"} for ${month}.\n`;
+  if (differences.length === 0) return totals + verdict;
+  return `${totals}\n${table(["workspace", "difference", "turn"], differences, "")}\n${verdict}`;
 }

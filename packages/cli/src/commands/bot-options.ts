@@ -19,27 +19,27 @@ type Changes = {
   cssVar?: Record<string, string>;
 };
 
-/** The options that create and update share, one a field of a bot. */
+/** Adds the options that create and update share, one per field of a bot. */
 export function withChangeOptions<Args extends unknown[], Opts extends OptionValues>(command: Command<Args, Opts>) {
   return command
-    .option("--model <provider:name>", "its model; '' for the installation's default")
-    .option("--system-prompt <text>", "what the model is told first")
-    .option("--fallback <text>", "what is shown when a pattern without a fallback of its own blocks a message")
-    .option("--name <name>", "its name in the widget")
-    .option("--welcome-message <text>", "the first message shown")
-    .option("--logo-url <url>", "a logo; '' for none")
-    .option("--primary-color <#RRGGBB>", "its colour")
+    .option("--model <provider:name>", "The model; '' for the installation's default.")
+    .option("--system-prompt <text>", "The system prompt.")
+    .option("--fallback <text>", "The default reply to a blocked message.")
+    .option("--name <name>", "The name in the widget.")
+    .option("--welcome-message <text>", "The first message in the widget.")
+    .option("--logo-url <url>", "The logo; '' for none.")
+    .option("--primary-color <#RRGGBB>", "The primary colour.")
     .addOption(
-      new Option("--position <corner>", "where the widget sits").choices(["bottom-right", "bottom-left"] as const),
+      new Option("--position <corner>", "The corner for the widget.").choices(["bottom-right", "bottom-left"] as const),
     )
-    .addOption(new Option("--theme-mode <mode>", "its theme").choices(["light", "dark", "system"] as const))
-    .option("--font-family <family>", "a CSS font family")
-    .option("--border-radius <pixels>", "corner radius, 0 to 64", wholeNumber(0, 64))
-    .option("--quick-reply <text>", "a reply offered at the start; repeatable, replaces them all; '' for none", collect)
-    .option("--css-var <name=value>", "a CSS variable; repeatable, replaces them all; '' for none", collectVariable);
+    .addOption(new Option("--theme-mode <mode>", "The theme.").choices(["light", "dark", "system"] as const))
+    .option("--font-family <family>", "The CSS font family.")
+    .option("--border-radius <pixels>", "The corner radius, 0 to 64.", wholeNumber(0, 64))
+    .option("--quick-reply <text>", "A suggested message, repeatable; '' clears all.", collect)
+    .option("--css-var <name=value>", "A CSS variable, repeatable; '' clears all.", collectVariable);
 }
 
-/** The fields that were given; lists and maps are replaced whole. */
+/** Converts the given options to changes. Lists and maps replace the stored ones. */
 export function toChanges(options: Changes): MessageInitShape<typeof BotChangesSchema> {
   const { quickReply, cssVar, ...plain } = options;
   return {
@@ -52,6 +52,6 @@ export function toChanges(options: Changes): MessageInitShape<typeof BotChangesS
 function collectVariable(text: string, previous: Record<string, string> | undefined): Record<string, string> {
   if (text === "") return previous ?? {};
   const [, name, value] = /^(--[^=\s]+)=(.*)$/s.exec(text) ?? [];
-  if (name === undefined || value === undefined) throw new InvalidArgumentError("It is written like --gap=4px.");
+  if (name === undefined || value === undefined) throw new InvalidArgumentError("Write it like --gap=4px.");
   return { ...previous, [name]: value };
 }

@@ -1,6 +1,6 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { type Bot, BotAdminService, BotSchema } from "@parley/rpc/conversation";
-import { answered } from "../admin/answered.ts";
+import { requireField } from "../admin/require-field.ts";
 import type { Context } from "../context.ts";
 import { messageJson } from "../output/json.ts";
 import type { Result } from "../output/result.ts";
@@ -9,18 +9,18 @@ import { toChanges, withChangeOptions } from "./bot-options.ts";
 import { workspaceOption } from "./options.ts";
 
 export function addBotCommands(program: CommandUnknownOpts, { admin, report }: Context): void {
-  const group = program.command("bot").description("bots: model, instructions and looks");
+  const group = program.command("bot").description("Manage bots.");
 
   withChangeOptions(
     group
       .command("create")
-      .description("make a bot; what is not given takes its default")
+      .description("Create a bot.")
       .requiredOption(...workspaceOption)
-      .requiredOption("--slug <slug>", "its name in addresses and commands: a-z 0-9 -"),
+      .requiredOption("--slug <slug>", "The unique name: a-z 0-9 -"),
   ).action(({ workspace: workspaceId, slug, ...options }) =>
     report(
       admin(BotAdminService, async (service) =>
-        one(answered((await service.createBot({ workspaceId, slug, changes: toChanges(options) })).bot)),
+        toResult(requireField((await service.createBot({ workspaceId, slug, changes: toChanges(options) })).bot)),
       ),
     ),
   );
@@ -28,20 +28,20 @@ export function addBotCommands(program: CommandUnknownOpts, { admin, report }: C
   withChangeOptions(
     group
       .command("update")
-      .description("change a bot; what is not given stays as it is")
+      .description("Change the given settings of a bot.")
       .requiredOption(...workspaceOption)
-      .requiredOption("--slug <slug>", "the bot"),
+      .requiredOption("--slug <slug>", "The bot."),
   ).action(({ workspace: workspaceId, slug, ...options }) =>
     report(
       admin(BotAdminService, async (service) =>
-        one(answered((await service.updateBot({ workspaceId, slug, changes: toChanges(options) })).bot)),
+        toResult(requireField((await service.updateBot({ workspaceId, slug, changes: toChanges(options) })).bot)),
       ),
     ),
   );
 
   group
     .command("list")
-    .description("list a workspace's bots")
+    .description("List a workspace's bots.")
     .requiredOption(...workspaceOption)
     .action(({ workspace: workspaceId }) =>
       report(
@@ -52,7 +52,7 @@ export function addBotCommands(program: CommandUnknownOpts, { admin, report }: C
             text: table(
               ["slug", "name", "model", "created"],
               bots.map((bot) => [bot.slug, bot.display?.name ?? "", bot.model || "the default", bot.createdAt]),
-              "No bots yet: parley bot create --workspace W --slug S",
+              "No bots yet. Create one with parley bot create --workspace W --slug S",
             ),
           };
         }),
@@ -61,19 +61,21 @@ export function addBotCommands(program: CommandUnknownOpts, { admin, report }: C
 
   group
     .command("show")
-    .description("show a bot")
+    .description("Show a bot.")
     .requiredOption(...workspaceOption)
-    .requiredOption("--slug <slug>", "the bot")
+    .requiredOption("--slug <slug>", "The bot.")
     .action(({ workspace: workspaceId, slug }) =>
       report(
-        admin(BotAdminService, async (service) => one(answered((await service.getBot({ workspaceId, slug })).bot))),
+        admin(BotAdminService, async (service) =>
+          toResult(requireField((await service.getBot({ workspaceId, slug })).bot)),
+        ),
       ),
     );
 }
 
-function one(bot: Bot): Result {
+function toResult(bot: Bot): Result {
   const { slug, model, systemPrompt, fallback, createdAt } = bot;
-  const display = answered(bot.display);
+  const display = requireField(bot.display);
   return {
     json: messageJson(BotSchema, bot),
     text: fields([

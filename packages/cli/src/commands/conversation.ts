@@ -8,13 +8,13 @@ import { copyTranscript, showTranscript } from "./transcript.ts";
 
 export function addConversationCommands(program: CommandUnknownOpts, context: Context): void {
   const { admin, report } = context;
-  const group = program.command("conversation").description("what visitors and bots said");
+  const group = program.command("conversation").description("Manage sessions.");
 
   group
     .command("list")
-    .description("list a workspace's conversations, the last active first")
+    .description("List sessions, most recently active first.")
     .requiredOption(...workspaceOption)
-    .option("--limit <count>", "at most this many, 1 to 1000", wholeNumber(1, 1_000), 50)
+    .option("--limit <count>", "The maximum number, 1 to 1000.", wholeNumber(1, 1_000), 50)
     .action(({ workspace: workspaceId, limit }) =>
       report(
         admin(SessionAdminService, async (service) => {
@@ -31,7 +31,7 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
                 each.startedAt,
                 each.lastActivityAt,
               ]),
-              "No conversations yet.",
+              "No sessions yet.",
             ),
           };
         }),
@@ -40,15 +40,15 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
 
   group
     .command("show")
-    .description("show a conversation")
-    .argument("<id>", "the conversation's session id")
+    .description("Show a session's messages.")
+    .argument("<id>", "The session ID.")
     .requiredOption(...workspaceOption)
     .action((sessionId, { workspace: workspaceId }) => report(showTranscript(admin, { workspaceId, sessionId })));
 
   group
     .command("export")
-    .description("write a conversation's transcript to stdout, as JSON")
-    .argument("<id>", "the conversation's session id")
+    .description("Write a session's transcript as JSON.")
+    .argument("<id>", "The session ID.")
     .requiredOption(...workspaceOption)
     .action((sessionId, { workspace: workspaceId }) =>
       copyTranscript(admin, { workspaceId, sessionId }, context.stdout),
@@ -56,8 +56,8 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
 
   group
     .command("delete")
-    .description("hide a conversation; its content stays stored")
-    .argument("<id>", "the conversation's session id")
+    .description("Hide a session but keep its content.")
+    .argument("<id>", "The session ID.")
     .requiredOption(...workspaceOption)
     .action((sessionId, { workspace: workspaceId }) =>
       report(
@@ -73,14 +73,14 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
 
   group
     .command("erase")
-    .description("remove a conversation's content for good, a deleted one's too; nothing brings it back")
-    .argument("<id>", "the conversation's session id")
+    .description("Permanently remove a session's content.")
+    .argument("<id>", "The session ID.")
     .requiredOption(...workspaceOption)
     .action((sessionId, { workspace: workspaceId }) =>
       report(
         admin(SessionAdminService, async (service) => {
           await service.eraseSession({ workspaceId, sessionId });
-          return { json: { id: sessionId, erased: true }, text: `Erased ${sessionId} for good.\n` };
+          return { json: { id: sessionId, erased: true }, text: `Permanently erased ${sessionId}.\n` };
         }),
       ),
     );

@@ -5,31 +5,26 @@ import { PROXIES } from "../doctor/proxies.ts";
 import { report } from "../doctor/report.ts";
 import { wholeNumber } from "./options.ts";
 
-/** Longer than the 15 s after which the edge breaks a silence, so that what passes has something to spare. */
+/** The edge sends a heartbeat after 15 s of silence. The default tests a longer silence, as a margin. */
 const SILENCE_SECONDS = 20;
 const MAX_SILENCE_SECONDS = 30;
 
 export function addDoctorCommand(program: CommandUnknownOpts, context: Context): void {
   program
     .command("doctor")
-    .description(
-      "stream through the public address as a visitor's browser does; say what breaks streams and how to mend it",
-    )
-    .addArgument(new Argument("<url>", "the public address, as in https://chat.example.com").argParser(publicUrl))
-    .requiredOption("--public-key <key>", "a public key of any bot")
-    .requiredOption("--origin <origin>", "a page's origin that the key allows, as in https://www.example.com", originOf)
-    .option("--quick", "leave the silence out: 3 s instead of 25, and no idle timeout is found")
+    .description("Diagnose streaming through the public URL.")
+    .addArgument(new Argument("<url>", "The public URL, such as https://chat.example.com").argParser(publicUrl))
+    .requiredOption("--public-key <key>", "A public key of any bot.")
+    .requiredOption("--origin <origin>", "An allowed origin, such as https://www.example.com", originOf)
+    .option("--quick", "Skip the idle timeout check.")
     .addOption(
-      new Option("--silence <seconds>", "how long a silence must be lived through")
+      new Option("--silence <seconds>", "The silence that a stream must survive.")
         .argParser(wholeNumber(1, MAX_SILENCE_SECONDS))
         .default(SILENCE_SECONDS)
         .conflicts("quick"),
     )
-    .addOption(new Option("--proxy <name>", "what stands between, where it does not show").choices(PROXIES))
-    .addHelpText(
-      "after",
-      "\nExit code 1 when something is broken; warnings are 0. No model is asked and nothing is counted.",
-    )
+    .addOption(new Option("--proxy <name>", "The proxy, if not detected.").choices(PROXIES))
+    .addHelpText("after", "\nExits 1 when a check fails and 0 when checks only warn. Calls no model and uses no quota.")
     .action((url, { publicKey, origin, quick, silence, proxy }) =>
       context.report(
         diagnose({
@@ -43,11 +38,11 @@ export function addDoctorCommand(program: CommandUnknownOpts, context: Context):
 function publicUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== "https:" && url?.protocol !== "http:")
-    throw new InvalidArgumentError('It is written like "https://chat.example.com".');
+    throw new InvalidArgumentError('Write it like "https://chat.example.com".');
   return new URL("/", url);
 }
 
 function originOf(text: string): string {
   if (URL.canParse(text) && new URL(text).origin !== "null" && !text.endsWith("/")) return text;
-  throw new InvalidArgumentError('An origin is a scheme and a host, without a path: "https://www.example.com".');
+  throw new InvalidArgumentError('Write the scheme and host without a path, like "https://www.example.com".');
 }

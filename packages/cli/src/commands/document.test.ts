@@ -18,29 +18,29 @@ beforeAll(async () => {
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
 describe("readDocument", () => {
-  it("names a document as it was given, so that two of the same name in two folders stay two", async () => {
+  it("names a document by its relative path, so that equal file names in two folders differ", async () => {
     const document = await readDocument(dir, "./docs/api.md");
     expect(document).toMatchObject({ name: "docs/api.md", format: "md" });
     expect(new TextDecoder().decode(document.content)).toBe("# API\n");
   });
 
-  it("names a document from elsewhere by its last part", async () => {
+  it("names a document outside the directory by its file name", async () => {
     expect(await readDocument("/", join(dir, "docs", "api.md"))).toMatchObject({ name: "api.md" });
     expect(await readDocument(join(dir, "docs"), "../page.HTM")).toMatchObject({ name: "page.HTM", format: "html" });
   });
 
-  it("takes a PDF as it is", async () => {
+  it("reads a PDF without decoding it as text", async () => {
     expect(await readDocument(dir, "manual.PDF")).toMatchObject({ name: "manual.PDF", format: "pdf" });
   });
 
   it.each([
-    ["missing.md", "there is no file", 1],
-    ["docs", "cannot tell what docs is", 2],
-    ["report.docx", "cannot tell what report.docx is", 2],
+    ["missing.md", "does not exist", 1],
+    ["docs", "docs has an unsupported format", 2],
+    ["report.docx", "report.docx has an unsupported format", 2],
     ["latin1.txt", "is not UTF-8 text", 1],
     ["large.txt", "is larger than 4 MiB", 1],
     ["large.pdf", "is larger than 16 MiB", 1],
-  ])("refuses %s and says why", async (file, message, exitCode) => {
+  ])("refuses %s with a reason", async (file, message, exitCode) => {
     await expect(readDocument(dir, file)).rejects.toMatchObject({
       message: expect.stringContaining(message),
       exitCode,

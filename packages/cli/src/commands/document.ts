@@ -18,17 +18,18 @@ const MAX_PDF_MIB = 16;
 export type Document = { name: string; format: string; content: Uint8Array<ArrayBuffer> };
 
 /**
- * A file as a document of a bot's knowledge: named as it was given, or by its last part when it lies outside `dir`.
- * Throws CliError when it is not there, too large, text that is not UTF-8, or of a format we cannot read.
+ * Reads a file as a knowledge document, named by its path relative to `dir`, or by its file name when it is outside `dir`.
+ * Throws CliError when the file is missing, too large, not UTF-8 text or of an unsupported format.
  */
 export async function readDocument(dir: string, file: string): Promise<Document> {
   const format = FORMATS[extname(file).toLowerCase()];
   if (format === undefined) {
-    throw new CliError(`cannot tell what ${file} is: .txt, .md, .html and .pdf are understood`, { exitCode: 2 });
+    throw new CliError(`${file} has an unsupported format: convert it to .txt, .md, .html or .pdf`, { exitCode: 2 });
   }
   const content = await readBytes(resolve(dir, file));
   const maxMiB = format === "pdf" ? MAX_PDF_MIB : MAX_TEXT_MIB;
-  if (content.length > maxMiB * MEBIBYTE) throw new CliError(`${file} is larger than ${maxMiB} MiB: split it`);
+  if (content.length > maxMiB * MEBIBYTE)
+    throw new CliError(`${file} is larger than ${maxMiB} MiB: split it into smaller files`);
   if (format !== "pdf") requireUtf8(file, content);
   const path = normalize(file);
   const isOutside = isAbsolute(path) || path.startsWith("..");
@@ -39,7 +40,7 @@ function requireUtf8(file: string, content: Uint8Array): void {
   try {
     new TextDecoder("utf-8", { fatal: true }).decode(content);
   } catch (cause) {
-    throw new CliError(`${file} is not UTF-8 text: convert it first`, { cause });
+    throw new CliError(`${file} is not UTF-8 text: convert it to UTF-8`, { cause });
   }
 }
 
@@ -48,6 +49,11 @@ async function readBytes(path: string): Promise<Uint8Array<ArrayBuffer>> {
     return new Uint8Array(await readFile(path));
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    throw new CliError(code === "ENOENT" ? `there is no file ${path}` : `cannot read ${path}: ${code}`, { cause });
+    throw new CliError(
+      code === "ENOENT"
+        ? `${path} does not exist: check the path`
+        : `cannot read ${path} (${code}): check its permissions`,
+      { cause },
+    );
   }
 }

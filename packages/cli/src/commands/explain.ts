@@ -12,8 +12,8 @@ const DEFAULT_COLUMNS = 80;
 export function addExplainCommand(program: CommandUnknownOpts, { admin, report, stdout }: Context): void {
   program
     .command("explain")
-    .description("where the time and the tokens of one reply went, from every service's records; never what was said")
-    .argument("<message-id>", "the reply, or the visitor's message before it", wholeNumber(1, Number.MAX_SAFE_INTEGER))
+    .description("Explain where a reply's time and tokens went.")
+    .argument("<message-id>", "The ID of either message of the turn.", wholeNumber(1, Number.MAX_SAFE_INTEGER))
     .requiredOption(...workspaceOption)
     .action((messageId, { workspace }) => {
       const explain = async (): Promise<Result> => {

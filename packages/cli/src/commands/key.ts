@@ -1,6 +1,6 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { type ApiKey, ApiKeySchema, KeyAdminService } from "@parley/rpc/conversation";
-import { answered } from "../admin/answered.ts";
+import { requireField } from "../admin/require-field.ts";
 import type { Context } from "../context.ts";
 import { messageJson } from "../output/json.ts";
 import type { Result } from "../output/result.ts";
@@ -8,25 +8,25 @@ import { fields, table } from "../output/table.ts";
 import { botOption, collect, workspaceOption } from "./options.ts";
 
 export function addKeyCommands(program: CommandUnknownOpts, { admin, report }: Context): void {
-  const group = program.command("key").description("public keys and the domains that may use them");
+  const group = program.command("key").description("Manage public keys.");
 
   group
     .command("create")
-    .description("make a public key for a bot")
+    .description("Create a public key for a bot.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
-    .requiredOption("--domain <domain>", "a domain that may use it: example.com, *.example.com; repeatable", collect)
+    .requiredOption("--domain <domain>", "An allowed domain, such as *.example.com; repeatable.", collect)
     .action(({ workspace: workspaceId, bot: botSlug, domain: domains }) =>
       report(
         admin(KeyAdminService, async (service) =>
-          one(answered((await service.createKey({ workspaceId, botSlug, domains })).key)),
+          toResult(requireField((await service.createKey({ workspaceId, botSlug, domains })).key)),
         ),
       ),
     );
 
   group
     .command("list")
-    .description("list a workspace's keys, revoked ones too")
+    .description("List a workspace's keys, including revoked ones.")
     .requiredOption(...workspaceOption)
     .action(({ workspace: workspaceId }) =>
       report(
@@ -43,7 +43,7 @@ export function addKeyCommands(program: CommandUnknownOpts, { admin, report }: C
                 key.createdAt,
                 key.revokedAt || "–",
               ]),
-              "No keys yet: parley key create --workspace W --bot S --domain D",
+              "No keys yet. Create one with parley key create --workspace W --bot S --domain D",
             ),
           };
         }),
@@ -52,14 +52,16 @@ export function addKeyCommands(program: CommandUnknownOpts, { admin, report }: C
 
   group
     .command("revoke")
-    .description("end a key; it is refused everywhere within 5 s")
-    .argument("<key>", "the public key")
+    .description("Revoke a key within 5 s.")
+    .argument("<key>", "The public key.")
     .action((publicKey) =>
-      report(admin(KeyAdminService, async (service) => one(answered((await service.revokeKey({ publicKey })).key)))),
+      report(
+        admin(KeyAdminService, async (service) => toResult(requireField((await service.revokeKey({ publicKey })).key))),
+      ),
     );
 }
 
-function one(key: ApiKey): Result {
+function toResult(key: ApiKey): Result {
   return {
     json: messageJson(ApiKeySchema, key),
     text: fields([

@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { KnowledgeAdminService, type Source, SourceSchema } from "@parley/rpc/conversation";
-import { answered } from "../admin/answered.ts";
 import { AdminError } from "../admin/call.ts";
+import { requireField } from "../admin/require-field.ts";
 import type { Context } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { messageJson } from "../output/json.ts";
@@ -15,31 +15,31 @@ export type Documents = {
   botSlug: string;
   files: readonly string[];
   urls: readonly string[];
-  /** Empty to be told by each text. */
+  /** Empty to detect the language of each document. */
   language: string;
 };
 
 /**
- * Reads every file before it sends any, so that a mistyped name leaves nothing half done. Reports a document that the service refuses and
- * goes on with the next; throws at any other failure, which the next document would meet too.
+ * Adds documents. Reads every file before sending the first, so that a missing file changes nothing. If the service refuses a
+ * document, warns and continues. Any other error would affect the next document too, so it is thrown.
  */
 export async function addDocuments(context: Context, documents: Documents): Promise<Result> {
   const { admin, progress, warn } = context;
   const { workspaceId, botSlug, files, urls, language } = documents;
-  if (files.length + urls.length === 0) throw new CliError("name a file, or a page with --url", { exitCode: 2 });
-  const all = [...(await readDocuments(context, files)), ...urls.map((url) => ({ name: url, url }))];
+  if (files.length + urls.length === 0) throw new CliError("give a FILE or --url", { exitCode: 2 });
+  const documentsToAdd = [...(await readDocuments(context, files)), ...urls.map((url) => ({ name: url, url }))];
   const sources: Source[] = [];
   const json: JsonValue[] = [];
-  for (const [index, document] of all.entries()) {
+  for (const [index, document] of documentsToAdd.entries()) {
     const { name } = document;
-    progress(`[${index + 1}/${all.length}] ${printable(name)} …`);
-    // The service names a page by its URL.
+    progress(`[${index + 1}/${documentsToAdd.length}] ${printable(name)} …`);
+    // The service uses the URL as the document's name.
     const content = "url" in document ? { url: document.url } : document;
     try {
       const response = await admin(KnowledgeAdminService, (service) =>
         service.addSource({ workspaceId, botSlug, language, ...content }),
       );
-      const source = answered(response.source);
+      const source = requireField(response.source);
       sources.push(source);
       json.push(messageJson(SourceSchema, source));
     } catch (error) {
@@ -48,33 +48,34 @@ export async function addDocuments(context: Context, documents: Documents): Prom
       json.push({ name, error: error.message });
     }
   }
-  const failed = all.length - sources.length;
+  const failed = documentsToAdd.length - sources.length;
   const added = sources.length > 0 ? table(...sourceRows(sources), "") : "";
-  const summary = failed > 0 ? `Added ${sources.length} of ${all.length} documents. Failed: ${failed}.\n` : "";
+  const summary =
+    failed > 0 ? `Added ${sources.length} of ${documentsToAdd.length} documents. Failed: ${failed}.\n` : "";
   return { json, text: added + summary, exitCode: failed > 0 ? 1 : 0 };
 }
 
-/** Reads the files. Throws CliError when one cannot be read, after reporting every other one that cannot. */
+/** Reads the files. Warns about each unreadable file and throws a CliError for the last one. */
 async function readDocuments({ config, warn }: Context, files: readonly string[]): Promise<Document[]> {
-  const read: Document[] = [];
+  const documents: Document[] = [];
   const failures: CliError[] = [];
   for (const file of files) {
     try {
-      read.push(await readDocument(config.filesDir, file));
+      documents.push(await readDocument(config.filesDir, file));
     } catch (error) {
       if (!(error instanceof CliError)) throw error;
       failures.push(error);
     }
   }
   const last = failures.pop();
-  if (last === undefined) return read;
+  if (last === undefined) return documents;
   for (const { message } of failures) warn(message);
   throw last;
 }
 
-/** Titles and rows of a list of documents, and how many chunks of each are embedded where any are to be. */
-export function sourceRows(sources: readonly Source[], isEmbedding = false): [titles: string[], rows: Cell[][]] {
-  const embedded = <T extends Cell>(cell: T): T[] => (isEmbedding ? [cell] : []);
+/** Returns the titles and rows of a document table, with the number of embedded chunks if embeddings are on. */
+export function sourceRows(sources: readonly Source[], hasEmbeddings = false): [titles: string[], rows: Cell[][]] {
+  const embedded = <T extends Cell>(cell: T): T[] => (hasEmbeddings ? [cell] : []);
   return [
     ["name", "format", "language", "characters", "chunks", ...embedded("embedded"), "updated"],
     sources.map((each) => [

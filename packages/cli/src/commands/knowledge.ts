@@ -7,18 +7,18 @@ import { table } from "../output/table.ts";
 import { addDocuments, sourceRows } from "./knowledge-add.ts";
 import { botOption, collect, workspaceOption } from "./options.ts";
 
-const NOTHING = "Nothing yet: parley knowledge add --workspace W --bot S FILE";
+const NO_DOCUMENTS = "No documents yet. Add one with parley knowledge add --workspace W --bot S FILE";
 
 export function addKnowledgeCommands(program: CommandUnknownOpts, context: Context): void {
   const { admin, report } = context;
-  const group = program.command("knowledge").description("the documents that a bot answers from");
+  const group = program.command("knowledge").description("Manage a bot's documents.");
 
   group
     .command("add")
-    .description("add documents, or replace those of the same name")
-    .argument("[file...]", "text, Markdown, HTML or PDF: .txt .md .html .pdf")
-    .option("--url <url>", "a page or document to fetch; repeatable", collect)
-    .option("--language <language>", "by name or two-letter code; told by the text unless given", "")
+    .description("Add documents, replacing those with equal names.")
+    .argument("[file...]", "Files: .txt, .md, .html or .pdf.")
+    .option("--url <url>", "A page or document to fetch; repeatable.", collect)
+    .option("--language <language>", "A language name or code; default detected.", "")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .action((files, { workspace: workspaceId, bot: botSlug, url: urls = [], language }) =>
@@ -27,7 +27,7 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
 
   group
     .command("list")
-    .description("list a bot's documents")
+    .description("List a bot's documents.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .action(({ workspace: workspaceId, bot: botSlug }) =>
@@ -37,7 +37,7 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
           const { state = "unknown", model = "" } = embeddings ?? {};
           return {
             json: sources.map((each) => messageJson(SourceSchema, each)),
-            text: `${table(...sourceRows(sources, state === "on"), NOTHING)}${sources.length > 0 ? describeEmbeddings(state, model, sources) : ""}`,
+            text: `${table(...sourceRows(sources, state === "on"), NO_DOCUMENTS)}${sources.length > 0 ? describeEmbeddings(state, model, sources) : ""}`,
           };
         }),
       ),
@@ -45,8 +45,8 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
 
   group
     .command("remove")
-    .description("remove a document")
-    .argument("<name>", "the document, named as the list names it")
+    .description("Remove a document.")
+    .argument("<name>", "The document name, as listed.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .action((name, { workspace: workspaceId, bot: botSlug }) =>
@@ -59,12 +59,12 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
     );
 }
 
-/** How far they can be found by meaning too; nothing where nobody asked for that. */
+/** Describes the state of semantic search; empty when it is not configured. */
 function describeEmbeddings(state: string, model: string, sources: readonly Source[]): string {
   const total = (count: (source: Source) => number) => sources.reduce((sum, each) => sum + count(each), 0);
   if (state === "on")
     return `Embedded ${total((each) => each.embedded)} of ${total((each) => each.chunks)} chunks with ${printable(model)}.\n`;
   if (state === "no_pgvector")
-    return "Found by their words alone: the database has no pgvector. In it, as a superuser: CREATE EXTENSION vector\n";
+    return "Only word search is available: the database has no pgvector. As a superuser, run CREATE EXTENSION vector\n";
   return "";
 }

@@ -13,13 +13,13 @@ import type { Result } from "../output/result.ts";
 export function addMigrateCommand(program: CommandUnknownOpts, context: Context): void {
   program
     .command("migrate")
-    .description("bring the schemas in DATABASE_URL to this version; safe to run again and at the same time")
-    .addArgument(new Argument("[service]", "one service; every one unless given").choices(MIGRATED_SERVICES))
+    .description("Migrate the schemas in DATABASE_URL.")
+    .addArgument(new Argument("[service]", "The service; default all.").choices(MIGRATED_SERVICES))
     .addHelpText(
       "after",
       `
-With an administrator's DATABASE_URL and CONVERSATION_DATABASE_PASSWORD, QUOTA_DATABASE_PASSWORD and
-LLM_DATABASE_PASSWORD the services' roles are made, or given these passwords.`,
+Running it repeatedly or concurrently is safe. To create the services' roles or change their passwords, use an
+administrator's DATABASE_URL and set CONVERSATION_DATABASE_PASSWORD, QUOTA_DATABASE_PASSWORD and LLM_DATABASE_PASSWORD.`,
     )
     .action((service) => context.report(migrate(context, service ? [service] : MIGRATED_SERVICES)));
 }
@@ -27,17 +27,19 @@ LLM_DATABASE_PASSWORD the services' roles are made, or given these passwords.`,
 async function migrate({ config, progress }: Context, services: readonly MigratedService[]): Promise<Result> {
   const { databaseUrl, rolePasswords, machine } = config;
   if (databaseUrl === undefined) {
-    throw new CliError("DATABASE_URL is not set: give the database's URL; on one machine the start migrates by itself");
+    throw new CliError(
+      "DATABASE_URL is not set: set it to the database's URL (the one-machine start migrates its own database)",
+    );
   }
-  const done = [];
+  const results = [];
   for (const service of services) {
     progress(`migrating ${service} …`);
     const migration = await migrateService(service, { databaseUrl, rolePassword: rolePasswords[service], machine });
-    done.push({ service, ...migration });
+    results.push({ service, ...migration });
   }
   return {
-    json: done.map(({ service, applied }) => ({ service, applied })),
-    text: done.map(({ service, ...migration }) => describe(service, migration)).join(""),
+    json: results.map(({ service, applied }) => ({ service, applied })),
+    text: results.map(({ service, ...migration }) => describe(service, migration)).join(""),
   };
 }
 

@@ -1,38 +1,30 @@
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { ModerationAdminService, type Pattern, PatternSchema } from "@parley/rpc/conversation";
-import { answered } from "../admin/answered.ts";
+import { requireField } from "../admin/require-field.ts";
 import type { Context } from "../context.ts";
 import { messageJson } from "../output/json.ts";
 import { fields, table } from "../output/table.ts";
 import { botOption, wholeNumber, workspaceOption } from "./options.ts";
 
 export function addModerationCommands(program: CommandUnknownOpts, { admin, report }: Context): void {
-  const group = program
-    .command("moderation")
-    .description(
-      "patterns that block messages before any model sees them, or replies before anybody does; in force within 5 s",
-    );
+  const group = program.command("moderation").description("Manage patterns that block messages or replies.");
 
   group
     .command("add")
-    .description("block the messages or replies in which a pattern matches, whatever the case")
+    .description("Add a case-insensitive pattern, effective within 5 s.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
-    .requiredOption("--pattern <re>", "an expression in RE2 syntax")
-    .option("--fallback <text>", "what is shown instead of a reply; the bot's fallback unless given")
-    .option("--reason <code>", "the reason told to the widget; blocked_pattern unless given")
+    .requiredOption("--pattern <re>", "A regular expression in RE2 syntax.")
+    .option("--fallback <text>", "The text shown instead; default the bot's fallback.")
+    .option("--reason <code>", "The reason in the event; default blocked_pattern.")
     .addOption(
-      new Option("--on <what>", "what it is tried on; the visitor's message unless given").choices([
-        "message",
-        "reply",
-        "both",
-      ] as const),
+      new Option("--on <what>", "What to match; default message.").choices(["message", "reply", "both"] as const),
     )
     .action(({ workspace: workspaceId, bot: botSlug, pattern, fallback = "", reason = "", on: appliesTo = "" }) =>
       report(
         admin(ModerationAdminService, async (service) => {
           const response = await service.addPattern({ workspaceId, botSlug, pattern, fallback, reason, appliesTo });
-          const added = answered(response.pattern);
+          const added = requireField(response.pattern);
           return { json: messageJson(PatternSchema, added), text: describe(added) };
         }),
       ),
@@ -40,7 +32,7 @@ export function addModerationCommands(program: CommandUnknownOpts, { admin, repo
 
   group
     .command("list")
-    .description("list a bot's patterns in the order they are tried")
+    .description("List a bot's patterns in matching order.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .action(({ workspace: workspaceId, bot: botSlug }) =>
@@ -58,7 +50,7 @@ export function addModerationCommands(program: CommandUnknownOpts, { admin, repo
                 reason,
                 fallback,
               ]),
-              "No patterns: nothing is blocked.",
+              "No patterns, so nothing is blocked.",
             ),
           };
         }),
@@ -67,8 +59,8 @@ export function addModerationCommands(program: CommandUnknownOpts, { admin, repo
 
   group
     .command("remove")
-    .description("remove a pattern")
-    .argument("<id>", "the pattern's id", wholeNumber(1, Number.MAX_SAFE_INTEGER))
+    .description("Remove a pattern.")
+    .argument("<id>", "The pattern ID.", wholeNumber(1, Number.MAX_SAFE_INTEGER))
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .action((id, { workspace: workspaceId, bot: botSlug }) =>

@@ -2,23 +2,23 @@ import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 
 export const PLANS = ["free", "pro", "scale"] as const;
 
-/** The same words for the same option everywhere. */
-export const workspaceOption = ["--workspace <id>", "the workspace"] as const;
-export const botOption = ["--bot <slug>", "the bot"] as const;
+/** Options that several commands share. */
+export const workspaceOption = ["--workspace <id>", "The workspace."] as const;
+export const botOption = ["--bot <slug>", "The bot."] as const;
 
 export function monthOption() {
-  return new Option("--month <YYYY-MM>", "the UTC month; the current one unless given").argParser((text) => {
-    if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) throw new InvalidArgumentError('A month is written like "2026-11".');
+  return new Option("--month <YYYY-MM>", "The UTC month; default the current one.").argParser((text) => {
+    if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) throw new InvalidArgumentError('Write it like "2026-11".');
     return text;
   });
 }
 
-/** Collects an option that may be given several times. */
+/** Collects the values of a repeatable option. */
 export function collect(value: string, previous: string[] | undefined): string[] {
   return [...(previous ?? []), value];
 }
 
-/** A parser of whole numbers from `min` to `max`. */
+/** Returns a parser of whole numbers from `min` to `max`. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);

@@ -16,26 +16,26 @@ import { table } from "../output/table.ts";
 import { monthOption, wholeNumber, workspaceOption } from "./options.ts";
 
 export function addProviderCommands(program: CommandUnknownOpts, context: Context): void {
-  const group = program.command("provider").description("the model providers");
+  const group = program.command("provider").description("Manage the model providers.");
 
   group
     .command("list")
-    .description("list the configured providers; never their keys")
+    .description("List the configured providers without their keys.")
     .action(() => context.report(list(context.admin)));
 
   group
     .command("check")
-    .description("ask each provider one real question and time it; exit 1 when one failed")
-    .argument("[name]", "one provider; every one unless given")
+    .description("Send each provider a timed test request.")
+    .argument("[name]", "The provider; default all.")
     .action((name) => context.report(check(context, name)));
 
   group
     .command("calls")
-    .description("list a workspace's calls of models from the ledger, the newest first; of one turn, in order")
+    .description("List calls from the call log.")
     .requiredOption(...workspaceOption)
     .addOption(monthOption().conflicts("turn"))
-    .option("--turn <id>", "the calls of one turn")
-    .option("--limit <n>", "how many at most", wholeNumber(1, 100_000), 100)
+    .option("--turn <id>", "List the calls of this turn only.")
+    .option("--limit <n>", "The maximum number of calls.", wholeNumber(1, 100_000), 100)
     .action(({ workspace, month = "", turn, limit }) =>
       context.report(
         turn === undefined
@@ -56,20 +56,20 @@ function list(admin: Admin): Promise<Result> {
     ]);
     return {
       json: { providers: providers.map((each) => messageJson(ProviderSchema, each)), default_model: defaultModel },
-      text: table(["name", "base URL", "model checked", "default"], rows, "No providers."),
+      text: table(["name", "base URL", "check model", "default"], rows, "No providers."),
     };
   });
 }
 
 async function check({ admin, progress }: Context, name: string | undefined): Promise<Result> {
   const { providers } = await admin(ProviderAdminService, (service) => service.listProviders({}));
-  const chosen = providers.filter((each) => name === undefined || each.name === name);
-  if (chosen.length === 0)
-    throw new CliError(`no provider is named ${name}: parley provider list shows those there are`);
+  const selected = providers.filter((each) => name === undefined || each.name === name);
+  if (selected.length === 0)
+    throw new CliError(`no provider is named ${name}: list providers with parley provider list`);
   const checks = [];
-  for (const provider of chosen) {
-    progress(`asking ${provider.name} …`);
-    checks.push(await ask(admin, provider));
+  for (const provider of selected) {
+    progress(`checking ${provider.name} …`);
+    checks.push(await checkOne(admin, provider));
   }
   return {
     json: checks,
@@ -89,7 +89,7 @@ async function check({ admin, progress }: Context, name: string | undefined): Pr
   };
 }
 
-async function ask(admin: Admin, { name, checkModel }: Provider) {
+async function checkOne(admin: Admin, { name, checkModel }: Provider) {
   if (checkModel === "") {
     return { provider: name, model: "", result: "no_model", first_token_ms: 0, total_ms: 0, tokens_out: 0 };
   }
@@ -106,13 +106,13 @@ async function ask(admin: Admin, { name, checkModel }: Provider) {
   };
 }
 
-const PAGE = 1_000;
+const PAGE_SIZE = 1_000;
 
 async function callsOfMonth(admin: Admin, workspaceId: string, month: string, limit: number): Promise<Result> {
   const calls: Call[] = [];
   let pageToken = "";
   do {
-    const pageSize = Math.min(PAGE, limit - calls.length);
+    const pageSize = Math.min(PAGE_SIZE, limit - calls.length);
     const page = await admin(CallLedgerAdminService, (service) =>
       service.listCallsOfMonth({ workspaceId, month, pageSize, pageToken }),
     );
@@ -133,11 +133,11 @@ function describeCalls(calls: readonly Call[]): Result {
     json: calls.map((each) => messageJson(CallSchema, each)),
     text: table(
       [
-        "began",
+        "started",
         "turn",
         "model",
         "outcome",
-        "asked",
+        "attempts",
         "queue (ms)",
         "first token (ms)",
         "total (ms)",

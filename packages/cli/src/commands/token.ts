@@ -9,19 +9,19 @@ import { workspaceOption } from "./options.ts";
 const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 const MAX_TTL_SECONDS = 365 * SECONDS.d;
 const SSO_ISSUES_TOKENS =
-  "the tokens of this Parley are its single sign-on's to issue: parley token makes them only for one machine's development issuer";
+  "single sign-on issues the tokens of this installation: get one there (parley token works only with the development issuer on this machine)";
 
 export function addTokenCommand(program: CommandUnknownOpts, context: Context): void {
   program
     .command("token")
-    .description("an access token for a workspace, from this machine's development issuer")
+    .description("Create a development access token.")
     .requiredOption(...workspaceOption)
-    .option("--user <id>", "the user it names", "developer")
-    .option("--ttl <time>", "how long it is good: 90s, 30m, 1h, 7d", parseTtl, SECONDS.h)
-    .action(({ workspace, user, ttl }) => context.report(makeToken(context, workspace, user, ttl)));
+    .option("--user <id>", "The user ID in the token.", "developer")
+    .option("--ttl <time>", "The lifetime, such as 90s, 30m, 1h or 7d.", parseTtl, SECONDS.h)
+    .action(({ workspace, user, ttl }) => context.report(createToken(context, workspace, user, ttl)));
 }
 
-async function makeToken(
+async function createToken(
   { config }: Context,
   workspaceId: string,
   userId: string,
@@ -39,5 +39,5 @@ function parseTtl(text: string): number {
   const [, amount, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   const seconds = Number(amount) * SECONDS[unit as keyof typeof SECONDS];
   if (seconds > 0 && seconds <= MAX_TTL_SECONDS) return seconds;
-  throw new InvalidArgumentError("It is written like 90s, 30m, 1h or 7d, and is at most 365d.");
+  throw new InvalidArgumentError("Write it like 90s, 30m, 1h or 7d; the maximum is 365d.");
 }

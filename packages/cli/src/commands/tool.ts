@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { ToolAdminService } from "@parley/rpc/conversation";
 import { type Tool, ToolSchema } from "@parley/rpc/llm";
-import { answered } from "../admin/answered.ts";
+import { requireField } from "../admin/require-field.ts";
 import type { Context } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { messageJson } from "../output/json.ts";
@@ -13,33 +13,27 @@ import { botOption, collect, workspaceOption } from "./options.ts";
 const NO_ARGUMENTS = JSON.stringify({ type: "object", properties: {}, additionalProperties: false });
 
 export function addToolCommands(program: CommandUnknownOpts, { admin, report, config }: Context): void {
-  const group = program
-    .command("tool")
-    .description("what a bot may call while it answers; in force everywhere within 5 s");
+  const group = program.command("tool").description("Manage the tools that a bot may call.");
 
   group
     .command("add")
-    .description(
-      "give a bot an HTTP request (--url) or an MCP server (--mcp) to call, in place of its tool of that name",
-    )
-    .argument("<name>", "the name the model calls it by")
+    .description("Add or replace a tool, effective within 5 s.")
+    .argument("<name>", "The tool name, as the model sees it.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
-    .addOption(
-      new Option("--url <url>", "the URL; {name} in its path or query stands for an argument").conflicts("mcp"),
-    )
-    .option("--method <method>", "GET, POST, PUT, PATCH or DELETE; GET unless given")
-    .option("--description <text>", "what it does and when to call it, for the model")
-    .option("--parameters <json>", "the JSON Schema of its arguments, or @FILE; none unless given")
-    .option("--mcp <url>", "the endpoint of an MCP server, over streamable HTTP")
-    .option("--only <tool>", "a tool of the MCP server that may be called; repeat for more; all unless given", collect)
-    .option("--secret <name>", "a secret of LLM_CONFIG's tool_secrets")
+    .addOption(new Option("--url <url>", "The HTTP URL, with arguments as {name}.").conflicts("mcp"))
+    .option("--method <method>", "The HTTP method; default GET.")
+    .option("--description <text>", "The description for the model.")
+    .option("--parameters <json>", "The arguments as JSON Schema, or @FILE.")
+    .option("--mcp <url>", "The URL of a streamable HTTP MCP server.")
+    .option("--only <tool>", "An allowed MCP tool; repeatable; default all.", collect)
+    .option("--secret <name>", "The name of a tool secret in LLM_CONFIG.")
     .action((name, options) =>
       report(
         admin(ToolAdminService, async (service) => {
           const { workspace: workspaceId, bot: botSlug, secret = "" } = options;
           const tool = { name, secret, kind: await kindOf(options, config.filesDir) };
-          const added = answered((await service.putTool({ workspaceId, botSlug, tool })).tool);
+          const added = requireField((await service.putTool({ workspaceId, botSlug, tool })).tool);
           return { json: messageJson(ToolSchema, added), text: describe(added) };
         }),
       ),
@@ -47,7 +41,7 @@ export function addToolCommands(program: CommandUnknownOpts, { admin, report, co
 
   group
     .command("list")
-    .description("list a bot's tools")
+    .description("List a bot's tools.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .action(({ workspace: workspaceId, bot: botSlug }) =>
@@ -68,8 +62,8 @@ export function addToolCommands(program: CommandUnknownOpts, { admin, report, co
 
   group
     .command("remove")
-    .description("take a tool away")
-    .argument("<name>", "the tool's name")
+    .description("Remove a tool.")
+    .argument("<name>", "The tool name.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .action((name, { workspace: workspaceId, bot: botSlug }) =>
@@ -82,7 +76,7 @@ export function addToolCommands(program: CommandUnknownOpts, { admin, report, co
     );
 }
 
-type Given = {
+type ToolOptions = {
   url?: string;
   mcp?: string;
   method?: string;
@@ -91,22 +85,27 @@ type Given = {
   only?: string[];
 };
 
-async function kindOf({ url, mcp, method = "GET", description = "", parameters, only = [] }: Given, dir: string) {
+async function kindOf({ url, mcp, method = "GET", description = "", parameters, only = [] }: ToolOptions, dir: string) {
   if (mcp !== undefined) return { case: "mcp" as const, value: { url: mcp, only } };
-  if (url === undefined) throw new CliError("a tool needs --url or --mcp", { exitCode: 2 });
+  if (url === undefined) throw new CliError("give --url or --mcp", { exitCode: 2 });
   const schema = await textOf(parameters ?? NO_ARGUMENTS, dir);
   return { case: "http" as const, value: { url, method: method.toUpperCase(), description, parameters: schema } };
 }
 
-/** The text itself, or with an @ before it that of the file it names. */
-async function textOf(given: string, dir: string): Promise<string> {
-  if (!given.startsWith("@")) return given;
-  const path = resolve(dir, given.slice(1));
+/** Returns the text itself, or the content of FILE for "@FILE". */
+async function textOf(text: string, dir: string): Promise<string> {
+  if (!text.startsWith("@")) return text;
+  const path = resolve(dir, text.slice(1));
   try {
     return await readFile(path, "utf8");
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    throw new CliError(code === "ENOENT" ? `there is no file ${path}` : `cannot read ${path}: ${code}`, { cause });
+    throw new CliError(
+      code === "ENOENT"
+        ? `${path} does not exist: check the path`
+        : `cannot read ${path} (${code}): check its permissions`,
+      { cause },
+    );
   }
 }
 
@@ -122,6 +121,6 @@ function describe(tool: Tool): string {
     ["url", kind.value?.url ?? ""],
     ["secret", tool.secret || "none"],
     ...(kind.case === "http" ? [["description", kind.value.description] as [string, string]] : []),
-    ...(kind.case === "mcp" ? [["tools", kind.value.only.join(", ") || "all it offers"] as [string, string]] : []),
+    ...(kind.case === "mcp" ? [["tools", kind.value.only.join(", ") || "all of the server"] as [string, string]] : []),
   ]);
 }

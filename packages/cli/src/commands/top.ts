@@ -8,33 +8,33 @@ import { wholeNumber } from "./options.ts";
 export function addTopCommand(program: CommandUnknownOpts, context: Context): void {
   program
     .command("top")
-    .description("watch streams, tokens, first tokens, refusals, breakers and quotas; q or Ctrl-C ends it")
-    .option("--once", "one snapshot instead; as --json and without a terminal")
+    .description("Watch live activity; press q to quit.")
+    .option("--once", "Print one snapshot and exit.")
     .addOption(
-      new Option("--workspaces <count>", "how many workspaces nearest to their cap")
+      new Option("--workspaces <count>", "The number of workspaces nearest their cap.")
         .argParser(wholeNumber(1, 100))
         .default(10),
     )
-    .addOption(replicas("edge", "the edges"))
-    .addOption(replicas("conversation", "the conversation services"))
-    .addOption(replicas("quota", "the quota services"))
-    .addOption(replicas("llm", "the llm-proxies"))
+    .addOption(replicas("edge", "the edge"))
+    .addOption(replicas("conversation", "the conversation service"))
+    .addOption(replicas("quota", "the quota service"))
+    .addOption(replicas("llm", "llm-proxy"))
     .addHelpText(
       "after",
       `
-The replicas are those of PARLEY_EDGE_URL, PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL and PARLEY_LLM_URL, or of this machine; a name with
-several addresses is a replica at each. NO_COLOR leaves colours out.`,
+By default the URLs come from PARLEY_EDGE_URL, PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL and PARLEY_LLM_URL, or from the installation
+on this machine. If a name has several addresses, each address is one replica. NO_COLOR turns colours off.`,
     )
-    .action(async ({ once = false, workspaces, ...given }) => {
+    .action(async ({ once = false, workspaces, ...options }) => {
       const { edge, conversation, quota, llm } = (await context.target()).opsUrls;
       const deps: TopDeps = {
         admin: context.admin,
         workspaces,
         urls: {
-          edge: given.edge ?? edge,
-          conversation: given.conversation ?? conversation,
-          quota: given.quota ?? quota,
-          "llm-proxy": given.llm ?? llm,
+          edge: options.edge ?? edge,
+          conversation: options.conversation ?? conversation,
+          quota: options.quota ?? quota,
+          "llm-proxy": options.llm ?? llm,
         } satisfies Record<Service, readonly string[]>,
       };
       const { stdout, stdin, config } = context;
@@ -43,15 +43,13 @@ several addresses is a replica at each. NO_COLOR leaves colours out.`,
     });
 }
 
-function replicas<S extends string>(service: S, whose: string) {
-  return new Option(
-    `--${service} <urls>` as `--${S} <urls>`,
-    `ops ports of ${whose}, with commas in between`,
-  ).argParser((text): string[] =>
-    text.split(",").map((url) => {
-      if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
-      throw new InvalidArgumentError('They are written like "http://10.0.0.1:8081,http://10.0.0.2:8081".');
-    }),
+function replicas<S extends string>(service: S, serviceName: string) {
+  return new Option(`--${service} <urls>` as `--${S} <urls>`, `Comma-separated ops URLs of ${serviceName}.`).argParser(
+    (text): string[] =>
+      text.split(",").map((url) => {
+        if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
+        throw new InvalidArgumentError('Write them like "http://10.0.0.1:8081,http://10.0.0.2:8081".');
+      }),
   );
 }
 

@@ -8,13 +8,13 @@ import { fields } from "../output/table.ts";
 
 type Request = { workspaceId: string; sessionId: string };
 
-/** What is read of an export document (contract, 2.3 and 2.4). */
+/** The fields that showTranscript reads from the export document (docs/api.md). */
 type Transcript = {
   session: { id: string; bot_slug: string; source: string; visitor_id: string; started_at: string };
   messages: { role: string; content: string; model: string; status: string; rating: string; created_at: string }[];
 };
 
-/** Writes the export document as it comes, however long it is. */
+/** Streams the export document to `to`. */
 export async function copyTranscript(admin: Admin, request: Request, to: NodeJS.WritableStream): Promise<void> {
   await admin(SessionAdminService, async (service) => {
     for await (const { json } of service.getTranscript(request)) {
@@ -24,12 +24,12 @@ export async function copyTranscript(admin: Admin, request: Request, to: NodeJS.
   to.write("\n");
 }
 
-/** The conversation for people to read; the export document for scripts. */
+/** Returns the session as text, and the export document as JSON. */
 export async function showTranscript(admin: Admin, request: Request): Promise<Result> {
   const document = await admin(SessionAdminService, async (service) => {
-    const pieces: Uint8Array[] = [];
-    for await (const { json } of service.getTranscript(request)) pieces.push(json);
-    return JSON.parse(Buffer.concat(pieces).toString("utf8")) as JsonValue;
+    const parts: Uint8Array[] = [];
+    for await (const { json } of service.getTranscript(request)) parts.push(json);
+    return JSON.parse(Buffer.concat(parts).toString("utf8")) as JsonValue;
   });
   const { session, messages } = document as Transcript;
   const head = fields([

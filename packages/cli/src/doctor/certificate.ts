@@ -8,17 +8,17 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 14;
 
-/** What came of a TLS handshake. */
+/** The result of a TLS handshake. */
 export type Handshake = {
   finding: Finding;
-  /** Whether there was one at all. */
-  done: boolean;
-  /** Whether HTTP/2 was agreed on. */
+  /** Whether the handshake succeeded. */
+  succeeded: boolean;
+  /** Whether ALPN selected HTTP/2. */
   http2: boolean;
 };
 
-/** Shakes hands as a browser would and judges the certificate: chain, names and dates. @param nowMs this machine's time. */
-export async function shakeHands(url: URL, nowMs: number): Promise<Handshake> {
+/** Makes a TLS handshake as a browser would and checks the certificate's chain, names and dates at `nowMs`. */
+export async function checkCertificate(url: URL, nowMs: number): Promise<Handshake> {
   const host = hostOf(url);
   const socket = connect({
     host,
@@ -29,22 +29,22 @@ export async function shakeHands(url: URL, nowMs: number): Promise<Handshake> {
   });
   try {
     await once(socket, "secureConnect", { signal: AbortSignal.timeout(HANDSHAKE_TIMEOUT_MS) });
-    const finding = judge(socket, host, nowMs);
-    return { finding, done: true, http2: socket.alpnProtocol === "h2" };
+    const finding = checkPeer(socket, host, nowMs);
+    return { finding, succeeded: true, http2: socket.alpnProtocol === "h2" };
   } catch (error) {
-    return { finding: noHandshake(codeOf(error), portOf(url)), done: false, http2: false };
+    return { finding: handshakeFailure(codeOf(error), portOf(url)), succeeded: false, http2: false };
   } finally {
     socket.destroy();
   }
 }
 
-function noHandshake(code: string, port: number): Finding {
-  return fail("certificate", `port ${port} does not shake hands for TLS (${code})`, {
-    mend: "see that the proxy ends TLS on this port, and has a certificate for this host name",
+function handshakeFailure(code: string, port: number): Finding {
+  return fail("certificate", `the TLS handshake on port ${port} failed (${code})`, {
+    fix: "check that the proxy terminates TLS on this port with a certificate for this host name",
   });
 }
 
-function judge(socket: TLSSocket, host: string, nowMs: number): Finding {
+function checkPeer(socket: TLSSocket, host: string, nowMs: number): Finding {
   const certificate = socket.getPeerCertificate();
   const until = Date.parse(certificate.valid_to);
   const problems = [
@@ -54,51 +54,55 @@ function judge(socket: TLSSocket, host: string, nowMs: number): Finding {
   ];
   const message = problems.map(({ problem }) => problem).join("; ");
   if (problems.length > 0) {
-    const mends = problems.map(({ mend }) => mend);
-    return fail("certificate", message, { mend: [...new Set(mends)].join("; ") });
+    const fixes = problems.map(({ fix }) => fix);
+    return fail("certificate", message, { fix: [...new Set(fixes)].join("; ") });
   }
   const days = Math.floor((until - nowMs) / DAY_MS);
   const valid = `valid for ${host} until ${day(until)}, ${days} days from now`;
   if (days >= SOON_DAYS) return pass("certificate", valid);
-  return warn("certificate", valid, { mend: "see why it is not renewed by now: cert-manager renews at two thirds" });
+  return warn("certificate", valid, {
+    fix: "find out why it is not renewed yet; cert-manager renews after two thirds of the lifetime",
+  });
 }
 
-type Problem = { problem: string; mend: string };
+type Problem = { problem: string; fix: string };
 
 function dateProblems(certificate: PeerCertificate, nowMs: number): Problem[] {
   const [from, until] = [Date.parse(certificate.valid_from), Date.parse(certificate.valid_to)];
   if (until < nowMs)
-    return [{ problem: `expired on ${day(until)}`, mend: "renew the certificate, and see why it was not renewed" }];
+    return [{ problem: `expired on ${day(until)}`, fix: "renew the certificate and find out why renewal failed" }];
   if (from > nowMs)
-    return [{ problem: `not valid before ${day(from)}`, mend: "see the clock of this machine and of who issued it" }];
+    return [{ problem: `not valid before ${day(from)}`, fix: "check the clocks of this machine and of the issuer" }];
   return [];
 }
 
 function nameProblems(certificate: PeerCertificate, host: string): Problem[] {
   if (checkServerIdentity(host, certificate) === undefined) return [];
-  const names = certificate.subjectaltname?.replaceAll(/\b(DNS|IP Address):/g, "") || "no name";
-  return [{ problem: `made for ${names}, not for ${host}`, mend: `have a certificate issued for ${host}` }];
+  const names = certificate.subjectaltname?.replaceAll(/\b(DNS|IP Address):/g, "") || "no names";
+  return [{ problem: `issued for ${names}, not for ${host}`, fix: `install a certificate for ${host}` }];
 }
 
 const UNKNOWN_AUTHORITY: Problem = {
-  problem: "issued by an authority that this machine does not know",
-  mend: "have it issued by a public authority; for one of your own set NODE_EXTRA_CA_CERTS to its certificate",
+  problem: "issued by an authority that this machine does not trust",
+  fix: "use a public authority, or set NODE_EXTRA_CA_CERTS to the certificate of your own authority",
 };
 
 const INCOMPLETE_CHAIN: Problem = {
-  problem: "its chain is incomplete: the certificate in between does not come with it",
-  mend: "give the proxy the full chain: the server's certificate, and below it those in between",
+  problem: "its chain is incomplete: the server does not send the intermediate certificate",
+  fix: "configure the proxy with the full chain: the server's certificate, then the intermediates",
 };
 
-// Dates and names are judged above, all of them; Node tells the first problem alone.
+// Node reports only the first problem. Dates and names have checks of their own above.
 function chainProblems(error: Error | string | undefined, certificate: PeerCertificate): Problem[] {
   const code = typeof error === "string" ? error : ((error as NodeJS.ErrnoException | undefined)?.code ?? "");
   switch (code) {
     case "DEPTH_ZERO_SELF_SIGNED_CERT":
-      return [{ problem: "signed by itself: no browser trusts it", mend: "have it issued by an authority" }];
+      return [
+        { problem: "self-signed, so no browser trusts it", fix: "use a certificate from a certificate authority" },
+      ];
     case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
     case "UNABLE_TO_GET_ISSUER_CERT":
-      // A public authority says where the certificate in between is to be had; a private one says nothing.
+      // Certificates of public authorities link to their issuer's certificate; those of private authorities usually do not.
       return [certificate.infoAccess?.["CA Issuers - URI"] === undefined ? UNKNOWN_AUTHORITY : INCOMPLETE_CHAIN];
     case "SELF_SIGNED_CERT_IN_CHAIN":
     case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
@@ -109,7 +113,7 @@ function chainProblems(error: Error | string | undefined, certificate: PeerCerti
     case "ERR_TLS_CERT_ALTNAME_INVALID":
       return [];
     default:
-      return [{ problem: `refused (${code})`, mend: "have it issued anew" }];
+      return [{ problem: `refused (${code})`, fix: "install a new certificate" }];
   }
 }
 

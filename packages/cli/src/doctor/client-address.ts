@@ -2,7 +2,7 @@ import { BlockList, isIPv4 } from "node:net";
 import { type Finding, fail, pass, warn } from "./finding.ts";
 import type { PacedRun } from "./paced-run.ts";
 
-/** Addresses of documentation (RFC 5737), which nobody has. The right one is what a proxy that passes them on would be believed. */
+/** Documentation addresses (RFC 5737). A proxy that forwards the header unchanged makes the edge use the right one. */
 export const FORGED = { left: "192.0.2.78", right: "192.0.2.77" };
 export const FORGED_HEADERS = { "x-forwarded-for": `${FORGED.left}, ${FORGED.right}` };
 
@@ -24,63 +24,67 @@ export function isPrivate(address: string): boolean {
   return PRIVATE.check(address, isIPv4(address) ? "ipv4" : "ipv6");
 }
 
-const trust = (address: string) =>
-  `put the network of ${address} into edge.trustedProxies of the chart (TRUSTED_PROXIES of the edge)`;
+const trustAdvice = (address: string) =>
+  `add the network of ${address} to edge.trustedProxies in the chart (TRUSTED_PROXIES of the edge)`;
 
-/** Whether visitors are told apart by their own addresses. */
-export function judgeAddress(run: PacedRun): Finding {
-  if (run.meta === undefined) return warn("client_address", "not seen: the stream did not begin", {});
+/** Checks whether the edge sees each visitor's own address. */
+export function checkAddress(run: PacedRun): Finding {
+  if (run.meta === undefined) return warn("client_address", "not checked: the stream did not start", {});
   const { client, forwarded_headers: arrived } = run.meta;
   const { address, counted_as: counted, from } = client;
-  const local = plain(run.localAddress);
-  if (address === local) return pass("client_address", `this machine is seen and counted as ${counted}`);
-  const everyone = "every visitor shares one rate limit";
+  const local = unmapIpv4(run.localAddress);
+  if (address === local) return pass("client_address", `the edge counts this machine as ${counted}`);
+  const consequence = "all visitors share one rate limit";
   if (from === "connection" && arrived.includes("x-forwarded-for"))
-    return fail("client_address", `counted as ${counted}, the proxy that told another address: ${everyone}`, {
-      ailment: "address",
-      mend: trust(address),
-    });
+    return fail(
+      "client_address",
+      `counted as ${counted}, the proxy, although it forwards another address: ${consequence}`,
+      {
+        cause: "address",
+        fix: trustAdvice(address),
+      },
+    );
   if (from === "connection" && isPrivate(address))
     return fail(
       "client_address",
-      `counted as ${counted}, which is not this machine, and no address was told: ${everyone}`,
+      `counted as ${counted}, which is not this machine, and the proxy forwards no address: ${consequence}`,
       {
-        ailment: "address",
-        mend: `have the proxy send X-Forwarded-For, and ${trust(address)}`,
+        cause: "address",
+        fix: `configure the proxy to send X-Forwarded-For, and ${trustAdvice(address)}`,
       },
     );
   if (from === "x-forwarded-for" && isPrivate(address) && !isPrivate(local))
-    return fail("client_address", `counted as ${counted}, one more proxy on the way: ${everyone}`, {
-      ailment: "address",
-      mend: trust(address),
+    return fail("client_address", `counted as ${counted}, another proxy: ${consequence}`, {
+      cause: "address",
+      fix: trustAdvice(address),
     });
-  return pass("client_address", `seen and counted as ${counted}: see that this is your own public address`);
+  return pass("client_address", `counted as ${counted}; check that this is your public address`);
 }
 
-/** Whether a visitor can choose what address is counted. @param honest the same request without a forged header */
-export function judgeForgery(honest: PacedRun, forged: PacedRun): Finding {
-  const seen = forged.meta?.client.address;
-  if (seen === undefined || honest.meta === undefined)
-    return warn("forged_address", "not seen: the stream did not begin", {});
-  if (seen === FORGED.left)
-    return fail("forged_address", "a forged X-Forwarded-For is believed: every address is trusted as a proxy", {
-      ailment: "forged",
-      mend: "put nothing but the proxies' own networks into edge.trustedProxies (TRUSTED_PROXIES)",
+/** Checks whether a visitor can choose its counted address. `honest` is the same request without the forged header. */
+export function checkForgedAddress(honest: PacedRun, forged: PacedRun): Finding {
+  const countedAddress = forged.meta?.client.address;
+  if (countedAddress === undefined || honest.meta === undefined)
+    return warn("forged_address", "not checked: the stream did not start", {});
+  if (countedAddress === FORGED.left)
+    return fail("forged_address", "the edge accepts a forged X-Forwarded-For: it trusts every address as a proxy", {
+      cause: "forged",
+      fix: "list only the proxies' networks in edge.trustedProxies (TRUSTED_PROXIES)",
     });
-  if (seen !== FORGED.right) return pass("forged_address", "a forged X-Forwarded-For is not believed");
+  if (countedAddress !== FORGED.right) return pass("forged_address", "the edge ignores a forged X-Forwarded-For");
   const own = honest.meta.client;
   if (own.from === "x-forwarded-for" && isPrivate(own.address))
     return warn(
       "forged_address",
-      `${own.address}, this machine, is itself among the trusted proxies: what it forges is believed, and cannot tell what a visitor could`,
-      { mend: "run this from outside the networks in edge.trustedProxies (TRUSTED_PROXIES)" },
+      `not conclusive: this machine (${own.address}) is a trusted proxy itself, so the edge accepts its forged header`,
+      { fix: "run the command from outside the networks in edge.trustedProxies (TRUSTED_PROXIES)" },
     );
-  return fail("forged_address", "a forged X-Forwarded-For is believed: a visitor can choose what address is counted", {
-    ailment: "forged",
+  return fail("forged_address", "the edge accepts a forged X-Forwarded-For: a visitor can choose the counted address", {
+    cause: "forged",
   });
 }
 
-/** IPv4 as it is written by itself. */
-function plain(address: string): string {
+/** Converts an IPv4-mapped IPv6 address to IPv4. */
+function unmapIpv4(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, "");
 }

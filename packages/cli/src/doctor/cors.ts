@@ -1,51 +1,50 @@
-import { type Answer, type Door, exchange, headerOf, headersOf } from "./exchange.ts";
+import { type Endpoint, type EndpointResponse, exchange, headerOf, headersOf } from "./exchange.ts";
 import { type Finding, fail, pass } from "./finding.ts";
 
-/** No page is ever served from here (RFC 6761). */
-const ELSEWHERE = "https://parley-doctor.invalid";
+/** An origin that cannot exist (RFC 6761). */
+const FOREIGN_ORIGIN = "https://parley-doctor.invalid";
 const TIMEOUT_MS = 15_000;
 
-type Problem = { problem: string; ailment: "cors" | "cache" };
+type Problem = { problem: string; cause: "cors" | "cache" };
 
-/** Whether a page of `origin` can read what it is answered, and no cache answers one origin with another's headers. */
-export async function judgeCors(door: Door, publicKey: string, origin: string): Promise<Finding> {
+/** Checks that pages of `origin` may read responses and that no cache serves one origin's headers to another. */
+export async function checkCors(endpoint: Endpoint, publicKey: string, origin: string): Promise<Finding> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const config = (from: string) =>
-    quiet(
-      exchange(door, {
+    readHead(
+      exchange(endpoint, {
         method: "GET",
         path: `/api/widget/config/?public_key=${encodeURIComponent(publicKey)}`,
         headers: { origin: from },
         signal,
       }),
     );
-  const preflight = await quiet(
-    exchange(door, {
+  const preflight = await readHead(
+    exchange(endpoint, {
       method: "OPTIONS",
       path: "/api/chat/",
       headers: { origin, "access-control-request-method": "POST", "access-control-request-headers": "content-type" },
       signal,
     }),
   );
-  // One after the other: a cache that mistakes one for the other must have had the first.
+  // Sequential, so that a cache has stored the first response before the second request.
   const own = await config(origin);
-  const foreign = await config(ELSEWHERE);
+  const foreign = await config(FOREIGN_ORIGIN);
   const [first, ...more] = [
     ...preflightProblems(preflight, origin),
     ...allowProblems("the configuration", own, origin),
     ...varyProblems(own),
     ...crossedProblems(foreign, origin),
   ];
-  if (first === undefined)
-    return pass("cors", "the preflight and the answers let the page read them, each origin its own");
+  if (first === undefined) return pass("cors", "the preflight and responses allow this origin");
   const message = [first, ...more].map(({ problem }) => problem).join("; ");
-  return fail("cors", message, { ailment: first.ailment });
+  return fail("cors", message, { cause: first.cause });
 }
 
-type Read = Pick<Answer, "status" | "headers">;
+type ResponseHead = Pick<EndpointResponse, "status" | "headers">;
 
-/** An answer whose body nobody reads; a failure is an answer of status 0. */
-async function quiet(pending: Promise<Answer>): Promise<Read> {
+/** Reads status and headers and discards the body. A failed request gives status 0. */
+async function readHead(pending: Promise<EndpointResponse>): Promise<ResponseHead> {
   try {
     const { status, headers, body } = await pending;
     body.on("error", () => undefined).resume();
@@ -55,9 +54,14 @@ async function quiet(pending: Promise<Answer>): Promise<Read> {
   }
 }
 
-function preflightProblems(answer: Read, origin: string): Problem[] {
+function preflightProblems(answer: ResponseHead, origin: string): Problem[] {
   if (answer.status !== 204 && answer.status !== 200)
-    return [{ problem: `the preflight is answered with ${answer.status || "nothing"}`, ailment: "cors" }];
+    return [
+      {
+        problem: `the preflight got ${answer.status === 0 ? "no response" : `status ${answer.status}`}`,
+        cause: "cors",
+      },
+    ];
   const methods = headerOf(answer, "access-control-allow-methods").toUpperCase();
   const headers = headerOf(answer, "access-control-allow-headers").toLowerCase();
   return [
@@ -67,22 +71,22 @@ function preflightProblems(answer: Read, origin: string): Problem[] {
   ];
 }
 
-function allowProblems(what: string, answer: Read, origin: string): Problem[] {
+function allowProblems(what: string, answer: ResponseHead, origin: string): Problem[] {
   const allowed = headersOf(answer, "access-control-allow-origin");
   if (allowed.length > 1)
-    return [problem(`${what} comes with Access-Control-Allow-Origin ${allowed.length} times: browsers refuse that`)];
+    return [problem(`${what} has ${allowed.length} Access-Control-Allow-Origin headers, which browsers reject`)];
   if (allowed[0] === origin || (allowed[0] === "*" && what === "the preflight")) return [];
   return [problem(`${what} allows ${allowed[0] === undefined ? "no origin" : allowed[0]}, not ${origin}`)];
 }
 
-function varyProblems(answer: Read): Problem[] {
+function varyProblems(answer: ResponseHead): Problem[] {
   if (/(^|[\s,])(origin|\*)(?=$|[\s,])/i.test(headerOf(answer, "vary"))) return [];
-  return [{ problem: "Vary: Origin is lost on the way: a cache would mix origins up", ailment: "cache" }];
+  return [{ problem: "a proxy removes Vary: Origin, so a cache may mix up origins", cause: "cache" }];
 }
 
-function crossedProblems(foreign: Read, origin: string): Problem[] {
+function crossedProblems(foreign: ResponseHead, origin: string): Problem[] {
   if (!headersOf(foreign, "access-control-allow-origin").includes(origin)) return [];
-  return [{ problem: `a cache answers another origin with what ${origin} was answered`, ailment: "cache" }];
+  return [{ problem: `a cache serves the response for ${origin} to another origin`, cause: "cache" }];
 }
 
-const problem = (text: string): Problem => ({ problem: text, ailment: "cors" });
+const problem = (text: string): Problem => ({ problem: text, cause: "cors" });

@@ -1,90 +1,99 @@
-import { shakeHands } from "./certificate.ts";
-import { FORGED_HEADERS, isPrivate, judgeAddress, judgeForgery } from "./client-address.ts";
-import { judgeClock } from "./clock.ts";
-import { judgeCors } from "./cors.ts";
-import type { Door } from "./exchange.ts";
+import { checkCertificate } from "./certificate.ts";
+import { checkAddress, checkForgedAddress, FORGED_HEADERS, isPrivate } from "./client-address.ts";
+import { checkClock } from "./clock.ts";
+import { checkCors } from "./cors.ts";
+import type { Endpoint } from "./exchange.ts";
 import { CHECKS, type Finding, fail, pass, warn } from "./finding.ts";
 import { type PacedRun, runPaced } from "./paced-run.ts";
-import { type ProxyKind, recognise } from "./proxies.ts";
-import { codeOf, hostOf, reach } from "./reach.ts";
+import { detectProxies, type ProxyKind } from "./proxies.ts";
+import { checkReachability, codeOf, hostOf } from "./reach.ts";
 import { explainRefusal } from "./refusal.ts";
-import { judgeBuffering, judgeCompression, judgeSilence, type Pace, paceOf } from "./streaming.ts";
+import { checkBuffering, checkCompression, checkSilence, type Pace, paceOf } from "./streaming.ts";
 
-export type Question = {
+export type DiagnoseRequest = {
   url: URL;
   publicKey: string;
   origin: string;
-  /** Undefined leaves the silence out. */
+  /** The length of the tested silence; undefined to skip it. */
   silenceMs: number | undefined;
-  /** A proxy the caller knows of. */
+  /** A proxy that the user named. */
   proxy: ProxyKind | undefined;
   progress: (line: string) => void;
 };
 
 export type Diagnosis = {
   findings: Finding[];
-  /** Who stands between, as far as it shows. */
+  /** The detected or named proxies. */
   proxies: ProxyKind[];
-  /** Undefined when no stream was had. */
+  /** Undefined when there was no stream. */
   pace: Pace | undefined;
 };
 
-/** Goes through the public door of a Parley as a visitor's browser does, and judges what stands between. */
-export async function diagnose(question: Question): Promise<Diagnosis> {
-  const { url, progress } = question;
+/** Sends requests through the public URL as a visitor's browser does, and checks what proxies do to them. */
+export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
+  const { url, progress } = request;
   const findings: Finding[] = [];
-  const told = (proxies: ProxyKind[], pace?: Pace): Diagnosis => ({ findings: sorted(findings), proxies, pace });
+  const toDiagnosis = (proxies: ProxyKind[], pace?: Pace): Diagnosis => ({
+    findings: inReportOrder(findings),
+    proxies,
+    pace,
+  });
 
   progress(`connecting to ${url.host} …`);
-  const reached = await reach(url);
-  findings.push(...reached.findings);
-  if (!reached.open) return told(known(question));
-  const door: Door = { url, http2: false };
+  const reachability = await checkReachability(url);
+  findings.push(...reachability.findings);
+  if (!reachability.isOpen) return toDiagnosis(namedProxies(request));
+  const endpoint: Endpoint = { url, http2: false };
   if (url.protocol === "https:") {
-    const handshake = await shakeHands(url, Date.now());
+    const handshake = await checkCertificate(url, Date.now());
     findings.push(handshake.finding);
-    if (!handshake.done) return told(known(question));
-    door.http2 = handshake.http2;
+    if (!handshake.succeeded) return toDiagnosis(namedProxies(request));
+    endpoint.http2 = handshake.http2;
   } else findings.push(withoutTls(url));
 
-  const streams = await stream(door, question);
+  const streams = await runStreams(endpoint, request);
   if (!Array.isArray(streams)) {
     findings.push(streams);
-    return told(known(question));
+    return toDiagnosis(namedProxies(request));
   }
   const [paced, forged, silent] = streams;
-  const proxies = [...new Set([...known(question), ...recognise(paced, paced.meta?.forwarded_headers ?? [])])];
-  findings.push(await judgeCors(door, question.publicKey, question.origin));
+  const proxies = [
+    ...new Set([...namedProxies(request), ...detectProxies(paced, paced.meta?.forwarded_headers ?? [])]),
+  ];
+  findings.push(await checkCors(endpoint, request.publicKey, request.origin));
   if (paced.status !== 200 || paced.refusal !== "") {
-    findings.push(explainRefusal(paced, question.origin));
-    return told(proxies);
+    findings.push(explainRefusal(paced, request.origin));
+    return toDiagnosis(proxies);
   }
   findings.push(
-    pass("access", `the key is good and ${question.origin} may use it`),
-    judgeHttpVersion(door, paced),
-    judgeBuffering(paced),
-    judgeCompression(paced),
-    judgeAddress(paced),
-    judgeForgery(paced, forged),
-    judgeClock(paced),
+    pass("access", `the key is valid and allows ${request.origin}`),
+    checkHttpVersion(endpoint, paced),
+    checkBuffering(paced),
+    checkCompression(paced),
+    checkAddress(paced),
+    checkForgedAddress(paced, forged),
+    checkClock(paced),
   );
-  if (silent !== undefined) findings.push(judgeSilence(silent));
-  return told(proxies, paceOf(paced.ticks));
+  if (silent !== undefined) findings.push(checkSilence(silent));
+  return toDiagnosis(proxies, paceOf(paced.ticks));
 }
 
-/** The three streams, side by side; why there is none when not even an answer came. */
-async function stream(door: Door, question: Question): Promise<[PacedRun, PacedRun, PacedRun | undefined] | Finding> {
-  const { publicKey, origin, silenceMs, progress } = question;
-  const seconds = silenceMs === undefined ? "" : `, and a silence of ${silenceMs / 1_000} s`;
+/** Runs the three streams concurrently. Returns a finding instead when a request gets no response. */
+async function runStreams(
+  endpoint: Endpoint,
+  request: DiagnoseRequest,
+): Promise<[PacedRun, PacedRun, PacedRun | undefined] | Finding> {
+  const { publicKey, origin, silenceMs, progress } = request;
+  const seconds = silenceMs === undefined ? "" : `, with a silence of ${silenceMs / 1_000} s`;
   progress(`streaming paced events${seconds} …`);
-  const run = (silence: number, headers = {}) => runPaced(door, { publicKey, origin, silenceMs: silence, headers });
+  const run = (silence: number, headers = {}) => runPaced(endpoint, { publicKey, origin, silenceMs: silence, headers });
   try {
     return await Promise.all([run(0), run(0, FORGED_HEADERS), silenceMs === undefined ? undefined : run(silenceMs)]);
   } catch (error) {
     const code = codeOf(error);
-    const what = code === "TIMEOUT" ? "no answer came in time" : `the connection broke before an answer (${code})`;
-    return fail("access", what, {
-      mend: "see that the proxy's backend names the edge's public port, and that https and http are not mixed up",
+    const problem = code === "TIMEOUT" ? "no response in time" : `the connection broke before a response (${code})`;
+    return fail("access", problem, {
+      fix: "check that the proxy's backend is the edge's public port, with the right protocol (http or https)",
     });
   }
 }
@@ -92,31 +101,31 @@ async function stream(door: Door, question: Question): Promise<[PacedRun, PacedR
 function withoutTls(url: URL): Finding {
   const host = hostOf(url);
   if (host === "localhost" || (isAddress(host) && isPrivate(host)))
-    return pass("certificate", "no TLS, which does on a machine or network of one's own");
-  return warn("certificate", "no TLS: a page that came over https may not call it", {
-    mend: "end TLS at the proxy or load balancer, and give the https URL",
+    return pass("certificate", "no TLS, which is acceptable on a local machine or network");
+  return warn("certificate", "no TLS: browsers block calls to it from https pages", {
+    fix: "terminate TLS at the proxy or load balancer and use the https URL",
   });
 }
 
 const isAddress = (host: string) => /^[\d.]+$|:/.test(host);
 
-function judgeHttpVersion({ url, http2 }: Door, paced: PacedRun): Finding {
+function checkHttpVersion({ url, http2 }: Endpoint, paced: PacedRun): Finding {
   const inner = paced.meta?.http_version === "1.0" ? "; HTTP/1.0 from the last proxy to the edge" : "";
   if (http2) return pass("http_version", `HTTP/2${inner}`);
-  if (url.protocol === "http:") return pass("http_version", `HTTP/1.1, as it is without TLS${inner}`);
+  if (url.protocol === "http:") return pass("http_version", `HTTP/1.1, as expected without TLS${inner}`);
   return warn(
     "http_version",
-    `HTTP/1.1${inner}: a browser opens six connections to a host, and each stream takes one`,
+    `HTTP/1.1${inner}: browsers open at most six connections per host, and each stream uses one`,
     {
-      ailment: "http1",
+      cause: "http1",
     },
   );
 }
 
-function known({ proxy }: Question): ProxyKind[] {
+function namedProxies({ proxy }: DiagnoseRequest): ProxyKind[] {
   return proxy === undefined ? [] : [proxy];
 }
 
-function sorted(findings: readonly Finding[]): Finding[] {
+function inReportOrder(findings: readonly Finding[]): Finding[] {
   return findings.toSorted((a, b) => CHECKS.indexOf(a.check) - CHECKS.indexOf(b.check));
 }

@@ -4,10 +4,10 @@ import { type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
 import { request as requestHttps } from "node:https";
 import type { Readable } from "node:stream";
 
-/** Where and how Parley is spoken to. */
-export type Door = { url: URL; http2: boolean };
+/** The public URL and its HTTP version. */
+export type Endpoint = { url: URL; http2: boolean };
 
-export type Call = {
+export type EndpointRequest = {
   method: "GET" | "POST" | "OPTIONS";
   path: string;
   headers: Readonly<Record<string, string>>;
@@ -15,25 +15,28 @@ export type Call = {
   signal: AbortSignal;
 };
 
-export type Answer = {
+export type EndpointResponse = {
   status: number;
-  /** As they came, names in lower case; a header that came twice stands there twice. */
+  /** In the order of arrival, with names in lower case. A repeated header has several entries. */
   headers: readonly (readonly [name: string, value: string])[];
-  /** As it comes; throws when it is cut off. */
+  /** Streams the body; errors when the connection is cut. */
   body: Readable;
-  /** This end of the connection; empty when it is not known. */
+  /** The local address of the connection; empty when unknown. */
   localAddress: string;
 };
 
 /**
- * Makes one request on a connection of its own, as a browser would. The certificate is judged elsewhere and stops nothing here: nothing
- * secret is sent. Rejects with the system's error when no answer comes.
+ * Makes one request on a new connection, as a browser would. Ignores certificate errors, which certificate.ts checks; the request
+ * contains no secret. Rejects with the system error when there is no response.
  */
-export function exchange(door: Door, call: Call): Promise<Answer> {
-  return door.http2 ? overHttp2(door.url, call) : overHttp1(door.url, call);
+export function exchange(endpoint: Endpoint, request: EndpointRequest): Promise<EndpointResponse> {
+  return endpoint.http2 ? overHttp2(endpoint.url, request) : overHttp1(endpoint.url, request);
 }
 
-async function overHttp1(base: URL, { method, path, headers, body, signal }: Call): Promise<Answer> {
+async function overHttp1(
+  base: URL,
+  { method, path, headers, body, signal }: EndpointRequest,
+): Promise<EndpointResponse> {
   const url = new URL(path, base);
   const options = { method, headers, signal, agent: false as const };
   const request: ClientRequest =
@@ -46,9 +49,12 @@ async function overHttp1(base: URL, { method, path, headers, body, signal }: Cal
   return { status: statusCode, headers: pairs(rawHeaders), body: response, localAddress: socket.localAddress ?? "" };
 }
 
-async function overHttp2(base: URL, { method, path, headers, body, signal }: Call): Promise<Answer> {
+async function overHttp2(
+  base: URL,
+  { method, path, headers, body, signal }: EndpointRequest,
+): Promise<EndpointResponse> {
   const session = connectHttp2(base.origin, { rejectUnauthorized: false });
-  // What goes wrong with the connection goes wrong with its one request.
+  // The session's only request reports connection errors.
   session.on("error", () => undefined);
   const stream: ClientHttp2Stream = session.request(
     { ":method": method, ":path": new URL(path, base).pathname + new URL(path, base).search, ...headers },
@@ -65,12 +71,12 @@ function pairs(raw: readonly string[]): [string, string][] {
   return raw.flatMap((name, index) => (index % 2 === 0 ? [[name.toLowerCase(), raw[index + 1] ?? ""] as const] : []));
 }
 
-/** The values of a header, in order. */
-export function headersOf({ headers }: Pick<Answer, "headers">, name: string): string[] {
+/** Returns all values of a header, in order. */
+export function headersOf({ headers }: Pick<EndpointResponse, "headers">, name: string): string[] {
   return headers.flatMap(([each, value]) => (each === name ? [value] : []));
 }
 
-/** A header's value; empty when it did not come. */
-export function headerOf(answer: Pick<Answer, "headers">, name: string): string {
+/** Returns a header's values joined by commas; empty without the header. */
+export function headerOf(answer: Pick<EndpointResponse, "headers">, name: string): string {
   return headersOf(answer, name).join(", ");
 }

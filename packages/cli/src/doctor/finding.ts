@@ -1,4 +1,4 @@
-/** What is looked at, in the order of the report. */
+/** The checks, in report order. */
 export const CHECKS = [
   "dns",
   "connection",
@@ -18,30 +18,30 @@ export type Check = (typeof CHECKS)[number];
 
 export type Result = "pass" | "warn" | "fail";
 
-/** What was found of one check, and what mends it. */
+/** The result of one check. */
 export type Finding = {
   check: Check;
   result: Result;
   message: string;
-  /** Of what is wrong; the proxy's ways of saying it are looked up in mends.ts. */
-  ailment?: Ailment;
-  /** What to do, whatever stands between. */
-  mend?: string;
+  /** The kind of problem, for which fixes.ts has a fix per proxy. */
+  cause?: Cause;
+  /** A fix that does not depend on the proxy. */
+  fix?: string;
 };
 
-/** What proxies are mended of. */
-export type Ailment = "buffering" | "compression" | "timeout" | "address" | "forged" | "http1" | "cors" | "cache";
+/** The kinds of problems that a proxy setting fixes. */
+export type Cause = "buffering" | "compression" | "timeout" | "address" | "forged" | "http1" | "cors" | "cache";
 
 export function pass(check: Check, message: string): Finding {
   return { check, result: "pass", message };
 }
 
-export function warn(check: Check, message: string, how: Pick<Finding, "ailment" | "mend"> = {}): Finding {
-  return { check, result: "warn", message, ...how };
+export function warn(check: Check, message: string, advice: Pick<Finding, "cause" | "fix"> = {}): Finding {
+  return { check, result: "warn", message, ...advice };
 }
 
-export function fail(check: Check, message: string, how: Pick<Finding, "ailment" | "mend"> = {}): Finding {
-  return { check, result: "fail", message, ...how };
+export function fail(check: Check, message: string, advice: Pick<Finding, "cause" | "fix"> = {}): Finding {
+  return { check, result: "fail", message, ...advice };
 }
 
 export function worst(findings: readonly Finding[]): Result {

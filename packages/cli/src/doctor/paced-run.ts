@@ -1,9 +1,9 @@
 import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { createParser } from "eventsource-parser";
-import { type Answer, type Door, exchange, headerOf } from "./exchange.ts";
+import { type Endpoint, type EndpointResponse, exchange, headerOf } from "./exchange.ts";
 
-/** What the edge says of a request as it arrived there. */
+/** How the request arrived at the edge. */
 export type Meta = {
   client: { address: string; counted_as: string; from: "connection" | "x-forwarded-for" };
   http_version: string;
@@ -13,45 +13,48 @@ export type Meta = {
 
 export type Tick = { sentMs: number; arrivedMs: number };
 
-/** One stream of paced events as it arrived. Times are milliseconds since the request was made. */
+/** One received stream of paced events. Times are milliseconds since the request. */
 export type PacedRun = {
   silenceMs: number;
-  /** By this machine's clock. */
+  /** Unix time in milliseconds by this machine's clock. */
   startedAt: number;
   status: number;
-  headers: Answer["headers"];
+  headers: EndpointResponse["headers"];
   localAddress: string;
-  /** The beginning of an answer that is no stream. */
+  /** The first bytes of a response that is not an event stream. */
   refusal: string;
   meta: (Meta & { arrivedMs: number }) | undefined;
   ticks: Tick[];
-  /** The stream's own end. */
+  /** The `done` event; undefined when the stream was cut off. */
   done: { finishReason: string; arrivedMs: number } | undefined;
   endedMs: number;
 };
 
-export type Paced = {
+export type PacedRequest = {
   publicKey: string;
   origin: string;
   silenceMs: number;
   headers?: Readonly<Record<string, string>>;
 };
 
-/** Beyond the events and the silence; a proxy that holds everything back is waited for. */
-const PATIENCE_MS = 15_000;
+/** Extra time for a proxy that buffers the whole stream. */
+const BUFFERING_GRACE_MS = 15_000;
 const EVENTS_MS = 2_000;
 const MAX_REFUSAL_BYTES = 4_096;
 
-/** Streams paced events through a door. Rejects with the system's error when no answer comes at all. */
-export async function runPaced(door: Door, { publicKey, origin, silenceMs, headers }: Paced): Promise<PacedRun> {
+/** Streams paced events through the endpoint. Rejects with the system error when there is no response. */
+export async function runPaced(
+  endpoint: Endpoint,
+  { publicKey, origin, silenceMs, headers }: PacedRequest,
+): Promise<PacedRun> {
   const startedAt = Date.now();
   const start = performance.now();
   const sinceStart = () => Math.round(performance.now() - start);
-  const signal = AbortSignal.timeout(EVENTS_MS + silenceMs + PATIENCE_MS);
-  const answer = await exchange(door, {
+  const signal = AbortSignal.timeout(EVENTS_MS + silenceMs + BUFFERING_GRACE_MS);
+  const answer = await exchange(endpoint, {
     method: "POST",
     path: "/api/doctor/",
-    // What browsers accept: a proxy that compresses shows itself.
+    // Browsers accept these encodings, so a proxy that compresses does so here too.
     headers: { origin, "content-type": "application/json", "accept-encoding": "gzip, deflate, br", ...headers },
     body: JSON.stringify({ public_key: publicKey, silence_ms: silenceMs }),
     signal,
@@ -63,10 +66,10 @@ export async function runPaced(door: Door, { publicKey, origin, silenceMs, heade
   };
   const isStream = status === 200 && headerOf(answer, "content-type").startsWith("text/event-stream");
   try {
-    if (isStream) await readEvents(decoded(answer), run, sinceStart);
-    else run.refusal = await readRefusal(decoded(answer));
+    if (isStream) await readEvents(decompress(answer), run, sinceStart);
+    else run.refusal = await readRefusal(decompress(answer));
   } catch {
-    // Cut off: that there is no `done` says so.
+    // The stream was cut off; `done` stays undefined.
   }
   run.endedMs = sinceStart();
   return run;
@@ -102,12 +105,12 @@ const DECODERS = {
   br: createBrotliDecompress,
 } as const;
 
-/** The body without its compression, piece by piece as it comes. */
-function decoded(answer: Answer): Readable {
+/** Returns the body as a decompressed stream. */
+function decompress(answer: EndpointResponse): Readable {
   const encoding = headerOf(answer, "content-encoding").toLowerCase();
   if (!Object.hasOwn(DECODERS, encoding)) return answer.body;
   const decoder = DECODERS[encoding as keyof typeof DECODERS]();
-  // pipe() passes on the end and not the failure.
+  // pipe() does not forward errors.
   answer.body.once("error", (error) => decoder.destroy(error));
   answer.body.once("aborted", () => decoder.destroy(new Error("cut off")));
   return answer.body.pipe(decoder);

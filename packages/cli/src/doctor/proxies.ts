@@ -1,6 +1,6 @@
-import { type Answer, headerOf } from "./exchange.ts";
+import { type EndpointResponse, headerOf } from "./exchange.ts";
 
-/** What is known how to be mended. */
+/** The proxies for which fixes.ts has advice. */
 export const PROXIES = [
   "ingress-nginx",
   "nginx",
@@ -27,13 +27,13 @@ export const PROXY_NAMES: Readonly<Record<ProxyKind, string>> = {
   haproxy: "HAProxy",
 };
 
-/** What an answer, and the headers that arrived at the edge with its request, give away of who stands between. */
-export function recognise(answer: Pick<Answer, "headers">, arrived: readonly string[]): ProxyKind[] {
+/** Detects proxies from response headers and from the request headers that arrived at the edge. */
+export function detectProxies(answer: Pick<EndpointResponse, "headers">, arrived: readonly string[]): ProxyKind[] {
   const server = headerOf(answer, "server");
   const via = headerOf(answer, "via");
   const cookies = headerOf(answer, "set-cookie");
-  const came = (name: string) => headerOf(answer, name) !== "";
-  const signs: Record<ProxyKind, boolean> = {
+  const hasHeader = (name: string) => headerOf(answer, name) !== "";
+  const isDetected: Record<ProxyKind, boolean> = {
     "ingress-nginx":
       arrived.includes("x-forwarded-scheme") ||
       arrived.includes("x-scheme") ||
@@ -42,13 +42,13 @@ export function recognise(answer: Pick<Answer, "headers">, arrived: readonly str
     traefik: /traefik/i.test(`${server} ${via}`) || arrived.includes("x-forwarded-server"),
     envoy:
       /\bistio-envoy\b|\benvoy\b/i.test(`${server} ${via}`) ||
-      came("x-envoy-upstream-service-time") ||
+      hasHeader("x-envoy-upstream-service-time") ||
       arrived.some((name) => name.startsWith("x-envoy-")),
     alb: /awselb/i.test(server) || /\bAWSALB/.test(cookies) || arrived.includes("x-amzn-trace-id"),
     gcp: /\bgoogle\b/i.test(via) || arrived.includes("x-cloud-trace-context"),
-    cloudflare: /cloudflare/i.test(server) || came("cf-ray") || arrived.includes("cf-ray"),
+    cloudflare: /cloudflare/i.test(server) || hasHeader("cf-ray") || arrived.includes("cf-ray"),
     caddy: /\bcaddy\b/i.test(`${server} ${via}`),
     haproxy: /haproxy/i.test(`${server} ${via}`),
   };
-  return PROXIES.filter((proxy) => signs[proxy] && !(proxy === "nginx" && signs["ingress-nginx"]));
+  return PROXIES.filter((proxy) => isDetected[proxy] && !(proxy === "nginx" && isDetected["ingress-nginx"]));
 }

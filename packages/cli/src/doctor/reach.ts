@@ -7,38 +7,38 @@ import { type Finding, fail, pass, warn } from "./finding.ts";
 const CONNECT_TIMEOUT_MS = 5_000;
 const MAX_ADDRESSES = 8;
 
-/** Whether the way to a host is open: its addresses, and which of them take connections. */
-export type Reach = { findings: Finding[]; open: boolean };
+/** Whether at least one address of a host accepts connections. */
+export type Reachability = { findings: Finding[]; isOpen: boolean };
 
-/** Looks a host up and connects to each of its addresses, the families that browsers would try both. */
-export async function reach(url: URL): Promise<Reach> {
+/** Resolves a host and connects to each of its IPv4 and IPv6 addresses. */
+export async function checkReachability(url: URL): Promise<Reachability> {
   const host = hostOf(url);
   let addresses: LookupAddress[];
   try {
     addresses = (await lookup(host, { all: true })).slice(0, MAX_ADDRESSES);
   } catch (error) {
-    return { findings: [dnsFailure(host, codeOf(error))], open: false };
+    return { findings: [dnsFailure(host, codeOf(error))], isOpen: false };
   }
   const port = portOf(url);
   const attempts = await Promise.all(addresses.map((address) => attempt(address.address, port)));
-  const named = addresses.map(({ address }) => address).join(", ");
-  const dns = isIP(host) ? [] : [pass("dns", `${host} is ${named}`)];
+  const addressList = addresses.map(({ address }) => address).join(", ");
+  const dns = isIP(host) ? [] : [pass("dns", `${host} resolves to ${addressList}`)];
   const failed = attempts.filter((each) => each.code !== "");
   const [first] = failed;
   if (first !== undefined && failed.length === attempts.length)
-    return { findings: [...dns, connectionFailure(first, port)], open: false };
+    return { findings: [...dns, connectionFailure(first, port)], isOpen: false };
   const fastest = Math.min(...attempts.filter(({ code }) => code === "").map(({ ms }) => ms));
   if (first === undefined)
-    return { findings: [...dns, pass("connection", `port ${port} answers within ${fastest} ms`)], open: true };
-  const away = failed.map(({ address, code }) => `${address} (${code})`).join(", ");
+    return { findings: [...dns, pass("connection", `port ${port} accepts connections (${fastest} ms)`)], isOpen: true };
+  const unreachable = failed.map(({ address, code }) => `${address} (${code})`).join(", ");
   return {
     findings: [
       ...dns,
-      warn("connection", `of ${attempts.length} addresses ${failed.length} cannot be connected to: ${away}`, {
-        mend: "take those addresses out of DNS, or open the way to them: visitors who are given one wait or fail",
+      warn("connection", `${failed.length} of ${attempts.length} addresses do not accept connections: ${unreachable}`, {
+        fix: "remove these addresses from DNS or make them reachable; visitors who get one wait or fail",
       }),
     ],
-    open: true,
+    isOpen: true,
   };
 }
 
@@ -59,11 +59,11 @@ async function attempt(address: string, port: number): Promise<Attempt> {
 
 function dnsFailure(host: string, code: string): Finding {
   if (code === "ENOTFOUND" || code === "ENODATA")
-    return fail("dns", `no address is known for ${host} (${code})`, {
-      mend: `make a DNS record for ${host} that leads to the load balancer or ingress, or correct the URL`,
+    return fail("dns", `${host} has no address in DNS (${code})`, {
+      fix: `create a DNS record for ${host} that points to the load balancer or ingress, or correct the URL`,
     });
-  return fail("dns", `${host} could not be looked up (${code})`, {
-    mend: "the name server did not answer: try again, and see whether this machine reaches it",
+  return fail("dns", `${host} could not be resolved (${code})`, {
+    fix: "try again, and check that this machine can reach its name server",
   });
 }
 
@@ -72,21 +72,21 @@ function connectionFailure({ code }: Attempt, port: number): Finding {
   switch (code) {
     case "ECONNREFUSED":
       return fail("connection", `${at} refuses connections: nothing listens there`, {
-        mend: "see that the proxy runs and listens on this port, and that the URL names the right one",
+        fix: "check that the proxy is running and listens on this port, and that the URL has the right port",
       });
     case "TIMEOUT":
     case "ETIMEDOUT":
-      return fail("connection", `${at} does not answer within ${CONNECT_TIMEOUT_MS / 1_000} s: packets are dropped`, {
-        mend: "open the port in the firewall or security group on the way",
+      return fail("connection", `${at} did not accept a connection within ${CONNECT_TIMEOUT_MS / 1_000} s`, {
+        fix: "open the port in firewalls and security groups",
       });
     default:
-      return fail("connection", `${at} cannot be connected to (${code})`, {
-        mend: "see that there is a route from this machine to that address",
+      return fail("connection", `${at} does not accept connections (${code})`, {
+        fix: "check the network route from this machine to that address",
       });
   }
 }
 
-/** A URL's host without the brackets of IPv6. */
+/** Returns a URL's host, without brackets for IPv6. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, "$1");
 }
@@ -95,7 +95,7 @@ export function portOf({ port, protocol }: URL): number {
   return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
 }
 
-/** A system error's name; TIMEOUT for a time limit of ours. */
+/** Returns a system error's code, or TIMEOUT for an abort by our own time limit. */
 export function codeOf(error: unknown): string {
   const { name, code } = error as NodeJS.ErrnoException;
   if (name === "AbortError" || name === "TimeoutError") return "TIMEOUT";

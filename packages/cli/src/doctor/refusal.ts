@@ -1,63 +1,60 @@
-import { type Answer, headerOf } from "./exchange.ts";
+import { type EndpointResponse, headerOf } from "./exchange.ts";
 import { type Finding, fail } from "./finding.ts";
 
-type Refused = Pick<Answer, "status" | "headers"> & { refusal: string };
+type Refused = Pick<EndpointResponse, "status" | "headers"> & { refusal: string };
 
-/** Why the paced stream was not given, and by whom: Parley says so in JSON, a proxy in its own way. */
+/** Explains why the paced stream was refused. Parley refuses with a JSON error code; any other body comes from a proxy. */
 export function explainRefusal(refused: Refused, origin: string): Finding {
   const { status } = refused;
   const code = errorCode(refused.refusal);
-  const say = (message: string, mend: string) => fail("access", message, { mend });
+  const explain = (message: string, fix: string) => fail("access", message, { fix });
   switch (code) {
     case "invalid_api_key":
-      return say("the public key is revoked or was never made", "parley key list --workspace W shows those there are");
+      return explain("the public key is revoked or unknown", "list keys with parley key list --workspace W");
     case "origin_not_allowed":
-      return say(
+      return explain(
         `${origin} is not one of the key's allowed domains`,
-        `give an --origin that is, or make a key that allows it: parley key create … --domain ${hostIn(origin)}`,
+        `use an allowed --origin, or create a key that allows it: parley key create … --domain ${hostIn(origin)}`,
       );
     case "rate_limited":
-      return say(
-        "this address has made its 60 requests of the minute",
+      return explain(
+        "this address has used its 60 requests per minute",
         `try again in ${headerOf(refused, "retry-after") || "60"} s`,
       );
     case "not_found":
-      return say("this Parley knows no doctor: it is an older version", "upgrade it to the version of this command");
+      return explain("this version of Parley has no doctor endpoint", "upgrade Parley to the version of this CLI");
     case "unavailable":
     case "overloaded":
-      return say(
-        code === "overloaded" ? "too many streams are open" : "Parley answers that a part of it is away",
-        "parley top shows the services and their streams; their logs say why",
+      return explain(
+        code === "overloaded" ? "too many streams are open" : "a service of Parley is unavailable",
+        "check the services and their streams with parley top, then their logs",
       );
     case undefined:
-      return fail("access", ...foreign(refused));
+      return fail("access", ...proxyRefusal(refused));
     default:
-      return say(`Parley refused: ${status} ${code}`, "see that this command and the service are of one version");
+      return explain(`Parley refused: ${status} ${code}`, "use the same version of the CLI and the service");
   }
 }
 
-function foreign(refused: Refused): [message: string, how: { mend: string }] {
+function proxyRefusal(refused: Refused): [message: string, advice: { fix: string }] {
   const { status } = refused;
   if (status >= 300 && status < 400) {
     const to = headerOf(refused, "location");
-    return [
-      `${status}: redirected to ${to}`,
-      { mend: "give that address; browsers do not follow a redirected preflight" },
-    ];
+    return [`${status}: redirected to ${to}`, { fix: "use that URL; browsers do not follow a redirected preflight" }];
   }
   if (status === 502 || status === 503 || status === 504)
     return [
-      `${status} of the proxy: it does not reach the edge`,
-      { mend: "see that the edge is ready (/healthz/ready), and that the proxy's backend names its public port" },
+      `the proxy returned ${status}: it cannot reach the edge`,
+      { fix: "check that the edge is ready (/healthz/ready) and that the proxy's backend is its public port" },
     ];
   if (status === 404)
-    return ["404, and not from Parley", { mend: "lead the whole host, or /api/, to the edge's public port" }];
+    return ["404, but not from Parley", { fix: "route the whole host, or /api/, to the edge's public port" }];
   if (status === 403 || status === 401)
     return [
-      `${status}, and not from Parley: something in between refuses it`,
-      { mend: "let /api/ through its access rules or web application firewall" },
+      `a proxy or firewall returned ${status}`,
+      { fix: "allow /api/ in its access rules or web application firewall" },
     ];
-  return [`${status}, and not from Parley`, { mend: "see that the URL leads to the edge's public port" }];
+  return [`${status}, but not from Parley`, { fix: "check that the URL leads to the edge's public port" }];
 }
 
 function errorCode(text: string): string | undefined {

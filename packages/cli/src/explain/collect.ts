@@ -1,32 +1,32 @@
 import { TurnAdminService, type TurnRecord } from "@parley/rpc/conversation";
 import { type Call, CallLedgerAdminService } from "@parley/rpc/llm";
 import { BooksAdminService, type TurnEntry } from "@parley/rpc/quota";
-import { answered } from "../admin/answered.ts";
 import type { Admin } from "../admin/call.ts";
+import { requireField } from "../admin/require-field.ts";
 import { CliError } from "../errors.ts";
 
-/** What every service has recorded of one turn; what could not be had is missing, with the reason. */
+/** The records of every service about one turn. `missing` names the services that could not be read. */
 export type Explained = {
   workspaceId: string;
   turn: TurnRecord;
-  /** The calls to providers; undefined when they are missing. */
+  /** The call log's rows; undefined when they are missing. */
   calls: readonly Call[] | undefined;
-  /** What the books say; undefined when it is missing. */
+  /** The entry of the usage accounting; undefined when it is missing. */
   entry: TurnEntry | undefined;
   missing: readonly { service: "quota" | "llm"; why: string }[];
 };
 
-/** Asks the conversation service for the turn of a message, and then the others for theirs. Throws CliError without the turn. */
+/** Reads the turn of a message, then its records in the other services. Throws CliError when the turn cannot be read. */
 export async function collect(admin: Admin, workspaceId: string, messageId: number): Promise<Explained> {
   const { turn } = await admin(TurnAdminService, (service) =>
     service.getTurn({ workspaceId, messageId: BigInt(messageId) }),
   );
-  const record = answered(turn);
-  const named = { workspaceId, turnId: record.turnId };
+  const record = requireField(turn);
+  const turnKey = { workspaceId, turnId: record.turnId };
   const missing: { service: "quota" | "llm"; why: string }[] = [];
-  const orMissing = async <T>(service: "quota" | "llm", answer: Promise<T>): Promise<T | undefined> => {
+  const orMissing = async <T>(service: "quota" | "llm", response: Promise<T>): Promise<T | undefined> => {
     try {
-      return await answer;
+      return await response;
     } catch (error) {
       if (!(error instanceof CliError)) throw error;
       missing.push({ service, why: error.message });
@@ -36,11 +36,13 @@ export async function collect(admin: Admin, workspaceId: string, messageId: numb
   const [entry, calls] = await Promise.all([
     orMissing(
       "quota",
-      admin(BooksAdminService, (service) => service.getTurnEntry(named)).then((answer) => answered(answer.entry)),
+      admin(BooksAdminService, (service) => service.getTurnEntry(turnKey)).then((response) =>
+        requireField(response.entry),
+      ),
     ),
     orMissing(
       "llm",
-      admin(CallLedgerAdminService, (service) => service.listCalls(named)).then((answer) => answer.calls),
+      admin(CallLedgerAdminService, (service) => service.listCalls(turnKey)).then((response) => response.calls),
     ),
   ]);
   return { workspaceId, turn: record, calls, entry, missing };

@@ -6,16 +6,16 @@ import type { Explained } from "./collect.ts";
 import type { Times } from "./times.ts";
 import { timeLine, waterfall } from "./waterfall.ts";
 
-/** The explanation for people, on a terminal of so many columns. */
+/** Formats the explanation as text for a terminal with this number of columns. */
 export function describe({ turn, calls, entry, missing }: Explained, times: Times, columns: number): string {
-  const why = new Map(missing.map((each) => [each.service, `missing: ${each.why}\n`]));
+  const missingNotes = new Map(missing.map((each) => [each.service, `missing: ${each.why}\n`]));
   return [
     head(turn),
-    waterfall(times.phases, columns) + beside(turn, times),
-    titled("Model", calls ? describeCalls(calls) : why.get("llm")),
+    waterfall(times.phases, columns) + timesBelow(turn, times),
+    titled("Model", calls ? describeCalls(calls) : missingNotes.get("llm")),
     titled("Knowledge", describeKnowledge(turn)),
     titled("Tools", describeTools(turn)),
-    titled("Quota", entry ? describeEntry(entry) : why.get("quota")),
+    titled("Quota", entry ? describeEntry(entry) : missingNotes.get("quota")),
   ].join("\n");
 }
 
@@ -24,37 +24,38 @@ function titled(title: string, text = ""): string {
 }
 
 function head(turn: TurnRecord): string {
-  const { errorCode, blockedReason } = turn;
-  const why = errorCode || blockedReason;
+  const reason = turn.errorCode || turn.blockedReason;
   return fields([
     ["message", String(turn.messageId)],
     ["turn", turn.turnId],
     ["session", `${turn.sessionId} (${turn.source}, bot ${turn.botSlug})`],
     ["opened", turn.openedAt],
-    ["ended", why === "" ? turn.status : `${turn.status}: ${why}`],
+    ["ended", reason === "" ? turn.status : `${turn.status}: ${reason}`],
     ["model", turn.model || turn.askedModel || "the installation's default"],
     ["tokens", `${turn.tokensIn} in, ${turn.tokensOut} out`],
   ]);
 }
 
-function beside(turn: TurnRecord, { wallMs, phases, closeMs, settleMs }: Times): string {
+function timesBelow(turn: TurnRecord, { wallMs, phases, closeMs, settleMs }: Times): string {
   const isRecorded = phases.every(({ name }) => name !== "unrecorded");
-  const wall = timeLine("wall", wallMs, isRecorded ? "" : `by the database's clock: ${unrecorded(turn)}`);
+  const wall = timeLine("wall", wallMs, isRecorded ? "" : `by the database's clock; ${unrecorded(turn)}`);
   if (turn.status === "streaming" || turn.status === "blocked") return wall;
-  const close = timeLine("close", closeMs, "after it, until the outcome was stored");
+  const close = timeLine("close", closeMs, "from the end until the outcome was stored");
   return (
-    wall + close + timeLine("settle", settleMs, turn.isSettling ? "waits in the outbox" : "then, until it was booked")
+    wall +
+    close +
+    timeLine("settle", settleMs, turn.isSettling ? "pending in the outbox" : "from then until it was settled")
   );
 }
 
 function unrecorded({ status }: TurnRecord): string {
-  if (status === "streaming") return "it is still streaming";
-  if (status === "blocked") return "its edge has not told its phases";
-  return "its edge was gone before it could tell its phases";
+  if (status === "streaming") return "the turn is still streaming";
+  if (status === "blocked") return "the edge has not reported the phases";
+  return "the edge stopped before it reported the phases";
 }
 
 function describeCalls(calls: readonly Call[]): string {
-  if (calls.length === 0) return "no provider was called\n";
+  if (calls.length === 0) return "No provider was called.\n";
   const rows = calls.map((call) => [
     call.model || call.asked || "–",
     call.reason === "" ? call.outcome : `${call.outcome}: ${call.reason}`,
@@ -67,34 +68,34 @@ function describeCalls(calls: readonly Call[]): string {
     call.cost || "–",
   ]);
   const titles = ["model", "outcome", "attempts", "failovers", "queue ms", "first ms", "total ms", "tokens", "cost"];
-  const tries = calls.flatMap((call) => call.tries);
-  if (tries.length < 2 && tries.every(({ reason }) => reason === "")) return table(titles, rows, "");
-  const tried = tries.map((each, index) => [
+  const attempts = calls.flatMap((call) => call.tries);
+  if (attempts.length < 2 && attempts.every(({ reason }) => reason === "")) return table(titles, rows, "");
+  const attemptRows = attempts.map((each, index) => [
     index + 1,
     each.model,
-    each.reason || "answered",
+    each.reason || "ok",
     each.next || "–",
     each.latencyMs,
   ]);
-  return `${table(titles, rows, "")}\n${table(["try", "model", "result", "next", "ms"], tried, "")}`;
+  return `${table(titles, rows, "")}\n${table(["attempt", "model", "result", "next", "ms"], attemptRows, "")}`;
 }
 
 function describeKnowledge({ knowledge }: TurnRecord): string {
-  const rows = knowledge.map(({ chunkId, source, heading }) => [String(chunkId), source || "(removed since)", heading]);
-  return table(["chunk", "source", "heading"], rows, "none was used");
+  const rows = knowledge.map(({ chunkId, source, heading }) => [String(chunkId), source || "(removed)", heading]);
+  return table(["chunk", "source", "heading"], rows, "No passages were used.");
 }
 
 function describeTools({ tools }: TurnRecord): string {
   const rows = tools.map(({ name, status, latencyMs }) => [name, status, latencyMs]);
-  return table(["tool", "status", "ms"], rows, "none was called");
+  return table(["tool", "status", "ms"], rows, "No tools were called.");
 }
 
 function describeEntry({ state, month, heldAt, settledAt, countedAt }: TurnEntry): string {
-  if (state === "") return "nothing was held\n";
+  if (state === "") return "Nothing was held.\n";
   return fields([
     ["month", month],
-    ["hold", heldAt === "" ? "none" : `taken ${heldAt}`],
+    ["hold", heldAt === "" ? "none" : `held ${heldAt}`],
     ["settled", state === "held" ? "not yet" : `${state} ${settledAt}`],
-    ["ledger", countedAt === "" ? "not counted" : `counted ${countedAt}`],
+    ["usage ledger", countedAt === "" ? "not counted" : `counted ${countedAt}`],
   ]);
 }

@@ -6,7 +6,7 @@ import { messageJson } from "../output/json.ts";
 import type { Explained } from "./collect.ts";
 import type { Times } from "./times.ts";
 
-/** The explanation for scripts: null stands for what is missing or not known. */
+/** Converts the explanation to the --json document. Missing and unknown values are null. */
 export function toDocument({ workspaceId, turn, calls, entry, missing }: Explained, times: Times): JsonObject {
   return {
     message_id: Number(turn.messageId),

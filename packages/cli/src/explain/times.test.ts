@@ -18,20 +18,20 @@ const done = create(TurnRecordSchema, {
   closedAt: "2026-11-21T10:00:00.100Z",
 });
 
-test("closing is what the database saw beyond what the edge counted from when the turn was open", () => {
+test("computes the close time as the open time in the database minus the phases after opening", () => {
   const times = timesOf(done, undefined);
   expect(times).toMatchObject({ wallMs: 100, closeMs: 5, settleMs: undefined });
   expect(times.phases.map(({ ms }) => ms)).toEqual([1, 9, 10, 80]);
 });
 
-test("settling is what passed from the outcome until it was booked; a ledger's line tells it where nothing else does", () => {
+test("computes the settle time from settled_at, or from the usage ledger entry without it", () => {
   const at = "2026-11-21T10:00:00.112Z";
   expect(timesOf(done, create(TurnEntrySchema, { state: "void", settledAt: at })).settleMs).toBe(12);
   expect(timesOf(done, create(TurnEntrySchema, { state: "done", countedAt: at })).settleMs).toBe(12);
   expect(timesOf(done, create(TurnEntrySchema, { state: "held" })).settleMs).toBeUndefined();
 });
 
-test("a turn whose edge told nothing lasted from its opening to its end", () => {
+test("uses the open time in the database when the edge reported no phases", () => {
   const turn = create(TurnRecordSchema, { status: "interrupted", openMicroseconds: 7_250_000n });
   expect(timesOf(turn, undefined)).toEqual({
     wallMs: 7_250,

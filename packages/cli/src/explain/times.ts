@@ -1,25 +1,25 @@
 import type { TurnRecord } from "@parley/rpc/conversation";
 import type { TurnEntry } from "@parley/rpc/quota";
 
-export type Slice = { name: string; ms: number };
+export type Phase = { name: string; ms: number };
 
 export type Times = {
-  /** From the request to its end. */
+  /** From the request to the end of the response. */
   wallMs: number;
-  /** Disjoint, in order, and together the wall time. */
-  phases: readonly Slice[];
-  /** From the end until the outcome was stored; undefined when it is not, or nobody could tell. */
+  /** In order and without overlap. They add up to the wall time. */
+  phases: readonly Phase[];
+  /** From the end until the outcome was stored; undefined when unknown or not stored yet. */
   closeMs: number | undefined;
-  /** From then until the quota service had it on its books. */
+  /** From then until the quota service settled the turn. */
   settleMs: number | undefined;
 };
 
-/** What lies before the clock of the database has begun to run for a turn. */
-const UNTIL_OPEN = ["token", "limits", "key", "open", "retrieval"];
+/** The phases before the database stored the turn. */
+const PHASES_UNTIL_OPEN = ["token", "limits", "key", "open", "retrieval"];
 
 /**
- * Where the time of a turn went. The phases are the edge's own; a turn whose edge could not tell them has a single one, from its
- * opening to its end by the database's clock.
+ * Computes where a turn's time went. The edge reports the phases. Without them, the result has one phase, the time in the database
+ * from opening to closing.
  */
 export function timesOf(turn: TurnRecord, entry: TurnEntry | undefined): Times {
   const openMs = Number(turn.openMicroseconds) / 1_000;
@@ -32,12 +32,14 @@ export function timesOf(turn: TurnRecord, entry: TurnEntry | undefined): Times {
   return { wallMs: turn.latencyMs, phases, closeMs: closeMsOf(turn, phases, openMs), settleMs };
 }
 
-// No one clock sees the close from its beginning to its end. The database saw the turn from its opening to its close, and the edge
-// told how long it took from when it was open; what is left over is how long its closing took.
-function closeMsOf(turn: TurnRecord, phases: readonly Slice[], openMs: number): number | undefined {
+// No single clock measures CloseTurn. The database measures from opening to closing, and the edge measures from opening to the end
+// of the response. The difference is the time of CloseTurn.
+function closeMsOf(turn: TurnRecord, phases: readonly Phase[], openMs: number): number | undefined {
   if (turn.status === "streaming" || turn.status === "blocked") return undefined;
-  const answering = phases.filter(({ name }) => !UNTIL_OPEN.includes(name)).reduce((sum, { ms }) => sum + ms, 0);
-  return Math.max(0, Math.round(openMs - answering));
+  const afterOpenMs = phases
+    .filter(({ name }) => !PHASES_UNTIL_OPEN.includes(name))
+    .reduce((sum, { ms }) => sum + ms, 0);
+  return Math.max(0, Math.round(openMs - afterOpenMs));
 }
 
 function settleMsOf({ closedAt }: TurnRecord, entry: TurnEntry | undefined): number | undefined {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { waterfall } from "./waterfall.ts";
 
-test("bars lie where their time lies, to scale, and even the shortest is seen", () => {
+test("draws bars to scale at their start time, with a mark for very short phases", () => {
   const phases = [
     { name: "limits", ms: 0.5 },
     { name: "open", ms: 499.5 },
@@ -17,6 +17,6 @@ test("bars lie where their time lies, to scale, and even the shortest is seen", 
   );
 });
 
-test("a narrow terminal, and a turn that took no time, break nothing", () => {
+test("draws a phase of 0 ms on a narrow terminal", () => {
   expect(waterfall([{ name: "unrecorded", ms: 0 }], 1)).toBe(`unrecorded  ▏${" ".repeat(19)}        0.0 ms\n`);
 });

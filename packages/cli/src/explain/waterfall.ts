@@ -1,29 +1,29 @@
-import type { Slice } from "./times.ts";
+import type { Phase } from "./times.ts";
 
 const NAME_WIDTH = 12;
 const TIME_WIDTH = 14;
 const MIN_BAR_WIDTH = 20;
 const MAX_BAR_WIDTH = 100;
 
-/** One line a phase: its name, a bar to scale where it lies in the whole, and its time. */
-export function waterfall(phases: readonly Slice[], columns: number): string {
+/** Draws one line per phase: its name, a bar to scale and its duration. */
+export function waterfall(phases: readonly Phase[], columns: number): string {
   const width = Math.min(MAX_BAR_WIDTH, Math.max(MIN_BAR_WIDTH, columns - NAME_WIDTH - TIME_WIDTH));
-  const whole = Math.max(
+  const totalMs = Math.max(
     phases.reduce((sum, { ms }) => sum + ms, 0),
     Number.MIN_VALUE,
   );
   let startMs = 0;
   return phases
     .map(({ name, ms }) => {
-      const from = Math.min(width - 1, Math.floor((startMs / whole) * width));
+      const from = Math.min(width - 1, Math.floor((startMs / totalMs) * width));
       startMs += ms;
-      const cells = Math.round((startMs / whole) * width) - from;
+      const cells = Math.round((startMs / totalMs) * width) - from;
       return line(name, (" ".repeat(from) + (cells < 1 ? "▏" : "█".repeat(cells))).padEnd(width), ms);
     })
     .join("");
 }
 
-/** A line under the waterfall. */
+/** Formats a labelled duration below the waterfall. */
 export function timeLine(name: string, ms: number | undefined, note = ""): string {
   return `${name.padEnd(NAME_WIDTH)}${ms === undefined ? "–" : formatMs(ms)}${note && `  ${note}`}\n`;
 }

@@ -2,20 +2,20 @@ import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AdminService } from "../admin/service.ts";
 import { CliError } from "../errors.ts";
-import { isThere } from "./is-there.ts";
+import { processExists } from "./process-exists.ts";
 
-/** A Parley that runs on this machine, as its start describes it in DATA_DIR. */
+/** An installation on this machine, as its start command describes it in DATA_DIR. */
 export type Instance = {
-  /** The process that holds it together. */
+  /** The supervisor's process. */
   pid: number;
-  /** The public address. */
+  /** The public URL. */
   edgeUrl: string;
-  /** The edge's ops port; missing when an older version has written this. */
+  /** The URL of the edge's ops port; missing in files of older versions. */
   edgeOpsUrl?: string;
-  /** The ops ports with admin services. */
+  /** The URLs of the ops ports with admin services. */
   adminUrls: Record<AdminService, string>;
   adminToken: string;
-  /** What the development issuer writes into tokens; null when a single sign-on issues them. */
+  /** The claims of the development issuer; null when single sign-on issues tokens. */
   tokens: TokenTerms | null;
 };
 
@@ -23,7 +23,7 @@ export type TokenTerms = { issuer: string; audience: string; workspaceClaim: str
 
 const FILE = "instance.json";
 
-/** Tells the commands of this machine where Parley is; readable by its own user only, since it holds the admin token. */
+/** Writes the instance file for the CLI. Only its owner can read it, because it holds the admin token. */
 export async function writeInstance(dataDir: string, instance: Instance): Promise<void> {
   const draft = join(dataDir, `${FILE}.${instance.pid}`);
   await writeFile(draft, `${JSON.stringify(instance, undefined, 2)}\n`, { mode: 0o600 });
@@ -34,7 +34,7 @@ export async function removeInstance(dataDir: string): Promise<void> {
   await rm(join(dataDir, FILE), { force: true });
 }
 
-/** The instance of this DATA_DIR; undefined when none was left there. It may have died since: see isRunning. */
+/** Reads the instance file; undefined when there is none. The process may have died since: check isRunning. */
 export async function readInstance(dataDir: string): Promise<Instance | undefined> {
   const path = join(dataDir, FILE);
   let text: string;
@@ -43,16 +43,16 @@ export async function readInstance(dataDir: string): Promise<Instance | undefine
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    throw new CliError(`cannot read ${path} (${code}): run this as the user that started Parley`, { cause });
+    throw new CliError(`cannot read ${path} (${code}): run this command as the user who started Parley`, { cause });
   }
   try {
     return JSON.parse(text) as Instance;
   } catch (cause) {
-    throw new CliError(`${path} is damaged: stop Parley, remove that file and start again`, { cause });
+    throw new CliError(`${path} is damaged: stop Parley, delete the file and start Parley again`, { cause });
   }
 }
 
-/** Whether the process that holds the instance together is still there. */
+/** Returns whether the instance's supervisor is running. */
 export function isRunning(instance: Instance): boolean {
-  return isThere(instance.pid);
+  return processExists(instance.pid);
 }

@@ -18,7 +18,7 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 const readKeys = async (url: string) => JSON.parse(await readFile(new URL(url), "utf8")) as JSONWebKeySet;
 
 describe("the development issuer", () => {
-  it("signs tokens that its key set verifies, with everything that the edge asks for", async () => {
+  it("signs tokens that verify against its key set and have every claim the edge requires", async () => {
     const keys = await readKeys(await ensureIssuer(dir));
     const { payload, protectedHeader } = await jwtVerify(
       await signToken(dir, TERMS, REQUEST),
@@ -39,18 +39,18 @@ describe("the development issuer", () => {
     expect(protectedHeader).toMatchObject({ alg: "ES256", kid: keys.keys[0]?.kid });
   });
 
-  it("keeps its key, so that tokens outlive a start", async () => {
+  it("keeps its key across starts", async () => {
     const first = await readKeys(await ensureIssuer(dir));
     expect(await readKeys(await ensureIssuer(dir))).toEqual(first);
   });
 
-  it("publishes no private part and keeps that to its own user", async () => {
+  it("publishes no private key and lets only the owner read it", async () => {
     const { keys } = await readKeys(await ensureIssuer(dir));
     expect(new Set(Object.keys(keys[0] ?? {}))).toEqual(new Set(["alg", "crv", "kid", "kty", "use", "x", "y"]));
     expect((await stat(join(dir, "issuer-key.json"))).mode & 0o077).toBe(0);
   });
 
-  it("says what to do when it was never made", async () => {
+  it("names the start command when there is no key", async () => {
     await expect(signToken(dir, TERMS, REQUEST)).rejects.toThrow("start Parley once");
   });
 });

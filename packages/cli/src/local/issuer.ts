@@ -10,8 +10,8 @@ const PRIVATE_FILE = "issuer-key.json";
 const PUBLIC_FILE = "issuer-jwks.json";
 
 /**
- * Makes the key pair of the development issuer, once for a DATA_DIR. Returns the file: URL of its public part, a JWKS.
- * The private part is readable by its own user only.
+ * Creates the key pair of the development issuer if DATA_DIR has none. Returns the file: URL of its JWKS.
+ * Only the owner can read the private key.
  */
 export async function ensureIssuer(dataDir: string): Promise<string> {
   let key = await readKey(dataDir);
@@ -29,11 +29,11 @@ export async function ensureIssuer(dataDir: string): Promise<string> {
 
 export type TokenRequest = { workspaceId: string; userId: string; ttlSeconds: number; nowSeconds: number };
 
-/** A signed access token of the development issuer. */
+/** Signs an access token with the development issuer's key. */
 export async function signToken(dataDir: string, terms: TokenTerms, request: TokenRequest): Promise<string> {
   const key = await readKey(dataDir);
   if (!key)
-    throw new CliError(`${dataDir} holds no development issuer: start Parley once with npx --yes pnpm@12 start`);
+    throw new CliError(`${dataDir} has no development issuer key: start Parley once with npx --yes pnpm@12 start`);
   return new SignJWT({ [terms.workspaceClaim]: request.workspaceId })
     .setProtectedHeader({ alg: ALGORITHM, typ: "JWT", ...(key.kid && { kid: key.kid }) })
     .setIssuer(terms.issuer)

@@ -3,32 +3,32 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { CliError } from "../errors.ts";
 
-/** The services that own a schema. */
+/** The services with a database schema. */
 export const MIGRATED_SERVICES = ["conversation", "quota", "llm-proxy"] as const;
 export type MigratedService = (typeof MIGRATED_SERVICES)[number];
 
 export type MigrateRequest = {
   /** URL of a role that may create schemas and, with `rolePassword`, roles. */
   databaseUrl: string;
-  /** Becomes the password of the service's role. */
+  /** The password to set for the service's role. */
   rolePassword?: string | undefined;
-  /** What else the process is given. */
+  /** Other environment variables of the process. */
   machine: Readonly<Record<string, string>>;
 };
 
 export type ServiceMigration = {
-  /** The names of the migrations that were applied. */
+  /** The names of the applied migrations. */
   applied: string[];
-  /** The newest migration of a schema that a newer version has migrated. */
+  /** The newest migration in the schema, if a newer version of Parley applied it. */
   newer?: string;
 };
 
-/** Node before 22.18 runs TypeScript only when told to. */
+/** Node versions before 22.18 run TypeScript only with these flags. */
 export const NODE_FLAGS = ["--experimental-strip-types", "--disable-warning=ExperimentalWarning"];
 
 const TIMEOUT_MS = 600_000;
 
-/** Runs a service's migrations in a process of their own. Throws CliError with the process's last line on stderr. */
+/** Runs a service's migrations in a child process. Throws CliError with the process's last line on stderr. */
 export async function migrateService(service: MigratedService, request: MigrateRequest): Promise<ServiceMigration> {
   const script = fileURLToPath(new URL(`../../../../services/${service}/src/migrate.ts`, import.meta.url));
   const env = {
@@ -45,8 +45,11 @@ export async function migrateService(service: MigratedService, request: MigrateR
     const applied = lines(stdout).flatMap((line) => /: applied (.+)$/.exec(line)?.[1] ?? []);
     return { applied, ...(newer !== undefined && { newer }) };
   } catch (cause) {
-    const said = lines((cause as { stderr?: string }).stderr ?? "");
-    throw new CliError(said.at(-1) ?? `${service}: the migration ended without a word`, { cause });
+    const errorLines = lines((cause as { stderr?: string }).stderr ?? "");
+    throw new CliError(
+      errorLines.at(-1) ?? `${service}: the migration failed without output; run parley migrate ${service} again`,
+      { cause },
+    );
   }
 }
 

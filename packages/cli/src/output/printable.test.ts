@@ -14,14 +14,14 @@ describe("printable", () => {
     expect(printable(text)).toBe(expected);
   });
 
-  it("leaves the words of people alone", () => {
+  it("keeps text in any language and emoji", () => {
     const text = "Grüße, 你好, שלום, 👩‍💻 — 100 %";
     expect(printable(text)).toBe(text);
   });
 });
 
 describe("printableLines", () => {
-  it("keeps lines and nothing else that a terminal obeys", () => {
+  it("keeps line breaks and escapes other control characters", () => {
     expect(printableLines("one\r\ntwo\u0007\rthree")).toBe("one\ntwo\\u{7}\\rthree");
   });
 });

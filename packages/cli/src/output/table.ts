@@ -6,9 +6,9 @@ export type Cell = string | number;
 const GAP = "  ";
 const MAX_CELL_WIDTH = 60;
 
-/** Rows under titles, numbers to the right; stored text is made safe and long text is cut with an ellipsis. */
-export function table(titles: readonly string[], rows: readonly (readonly Cell[])[], whenEmpty: string): string {
-  if (rows.length === 0) return `${whenEmpty}\n`;
+/** Formats rows under titles. Right-aligns number columns, escapes control characters and truncates long cells. */
+export function table(titles: readonly string[], rows: readonly (readonly Cell[])[], emptyMessage: string): string {
+  if (rows.length === 0) return `${emptyMessage}\n`;
   const texts = rows.map((row) => row.map(cellText));
   const widths = titles.map((title, column) =>
     Math.max(stringWidth(title), ...texts.map((row) => stringWidth(row[column] ?? ""))),
@@ -22,27 +22,29 @@ export function table(titles: readonly string[], rows: readonly (readonly Cell[]
   return [titles.map((title) => title.toUpperCase()), ...texts].map((cells) => `${line(cells)}\n`).join("");
 }
 
-/** One labelled value a line. */
+/** Formats one labelled value per line. */
 export function fields(values: readonly (readonly [label: string, value: Cell])[]): string {
   const width = Math.max(...values.map(([label]) => stringWidth(label)));
-  return values.map(([label, value]) => `${`${pad(label, width, false)}${GAP}${text(value)}`.trimEnd()}\n`).join("");
+  return values
+    .map(([label, value]) => `${`${pad(label, width, false)}${GAP}${formatValue(value)}`.trimEnd()}\n`)
+    .join("");
 }
 
-function text(value: Cell): string {
+function formatValue(value: Cell): string {
   return typeof value === "number" ? value.toLocaleString("en-US") : printable(value);
 }
 
 function cellText(value: Cell): string {
-  const whole = text(value);
-  if (stringWidth(whole) <= MAX_CELL_WIDTH) return whole;
-  let cut = "";
+  const fullText = formatValue(value);
+  if (stringWidth(fullText) <= MAX_CELL_WIDTH) return fullText;
+  let truncated = "";
   let width = 0;
-  for (const { segment } of new Intl.Segmenter().segment(whole)) {
+  for (const { segment } of new Intl.Segmenter().segment(fullText)) {
     width += stringWidth(segment);
     if (width >= MAX_CELL_WIDTH) break;
-    cut += segment;
+    truncated += segment;
   }
-  return `${cut}…`;
+  return `${truncated}…`;
 }
 
 function pad(cell: string, width: number, isNumeric: boolean): string {

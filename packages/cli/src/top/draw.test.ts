@@ -1,9 +1,9 @@
 import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
+import type { Activity } from "./activity.ts";
 import { draw } from "./draw.ts";
-import type { Picture } from "./picture.ts";
 
-const PICTURE: Picture = {
+const ACTIVITY: Activity = {
   replicas: [
     { service: "edge", url: "http://edge (10.0.0.1)", up: true },
     { service: "edge", url: "http://edge (10.0.0.2)", up: false },
@@ -28,45 +28,47 @@ const PICTURE: Picture = {
 };
 const WIDE = { width: 200, height: 100, color: false };
 
-describe("a picture", () => {
-  test("says everything in words, without colour", () => {
-    const text = draw(PICTURE, WIDE).join("\n");
+describe("draw", () => {
+  test("shows every figure and problem as text without colour", () => {
+    const text = draw(ACTIVITY, WIDE).join("\n");
     expect(text).toContain("streams open  12");
     expect(text).toContain("tokens        310.5 a second");
     expect(text).toContain("first token   p50 230 ms, p99 1,900 ms, last 60 s");
-    expect(text).toContain("outbox        0 turns wait to be settled, the oldest – s");
+    expect(text).toContain("outbox        0 turns to settle, the oldest – s");
     expect(text).toContain("breakers      openai closed, OTHER HALF OPEN");
-    expect(text).toContain("replicas      edge 1 of 2, conversation not asked, quota 1 of 1, llm-proxy not asked");
-    expect(text).toContain("! edge at http://edge (10.0.0.2) does not answer");
+    expect(text).toContain(
+      "replicas      edge 1 of 2, conversation not configured, quota 1 of 1, llm-proxy not configured",
+    );
+    expect(text).toContain("! edge at http://edge (10.0.0.2) is unreachable");
     expect(text).toMatch(/^rate_limited +3 +12$/m);
     expect(text).toMatch(/^acme .* pro +4,990 +5 +5,000 +99 %$/m);
-    // Nothing that was stored moves the cursor.
+    // Control characters in stored text are escaped.
     expect(text).not.toContain("\u001b");
   });
 
-  test("fits, whatever is in it and however small the terminal is", () => {
+  test("fits into the width and height of the terminal", () => {
     for (const color of [true, false])
       for (const width of [1, 17, 40, 80])
         for (const height of [0, 1, 5, 24]) {
-          const lines = draw(PICTURE, { width, height, color });
+          const lines = draw(ACTIVITY, { width, height, color });
           expect(lines.length).toBeLessThanOrEqual(height);
           for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(width);
         }
   });
 
-  test("colours what is bad, and ends every colour on its line", () => {
-    const colored = draw(PICTURE, { ...WIDE, color: true }).filter((line) => line.includes("\u001b"));
+  test("colours problems and resets the colour at each line end", () => {
+    const colored = draw(ACTIVITY, { ...WIDE, color: true }).filter((line) => line.includes("\u001b"));
     expect(colored.some((line) => line.startsWith("\u001b[31macme"))).toBe(true);
     expect(colored.some((line) => line.includes("4,990"))).toBe(true);
     for (const line of colored) expect(line.endsWith("\u001b[0m")).toBe(true);
   });
 
-  test("leaves gaps where nothing could be had", () => {
-    const empty = { ...PICTURE, streams_open: null, quota: null, refusals: [], breakers: [], problems: ["no token"] };
+  test("shows a dash or a message for missing values", () => {
+    const empty = { ...ACTIVITY, streams_open: null, quota: null, refusals: [], breakers: [], problems: ["no token"] };
     const text = draw(empty, WIDE).join("\n");
     expect(text).toContain("streams open  –");
     expect(text).toContain("No refusals.");
-    expect(text).toContain("The quota's figures are not to be had.");
+    expect(text).toContain("Quota usage is unavailable.");
     expect(text).toContain("! no token");
   });
 });

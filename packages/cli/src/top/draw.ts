@@ -1,33 +1,33 @@
 import stringWidth from "string-width";
 import { printable } from "../output/printable.ts";
 import { table } from "../output/table.ts";
-import type { Picture } from "./picture.ts";
+import type { Activity } from "./activity.ts";
 import { SERVICES } from "./scrape.ts";
 
-/** What a terminal can show. */
+/** The terminal size, and whether to use colours. */
 export type Canvas = { width: number; height: number; color: boolean };
 
 type Tone = "plain" | "title" | "bad";
 type Line = { text: string; tone: Tone };
 
-const CODES: Readonly<Record<Exclude<Tone, "plain">, number>> = { title: 1, bad: 31 };
+const SGR_CODES: Readonly<Record<Exclude<Tone, "plain">, number>> = { title: 1, bad: 31 };
 const LABEL_WIDTH = 14;
 const MAX_REFUSALS = 6;
-const NEAR_SHARE = 0.8;
+const NEAR_CAP_SHARE = 0.8;
 
-/** A picture as lines, none wider than the canvas and no more than it has. What is wrong is in words, colour only underlines it. */
-export function draw(picture: Picture, { width, height, color }: Canvas): string[] {
+/** Draws the activity as lines that fit the canvas. Problems are text; colour only highlights them. */
+export function draw(activity: Activity, { width, height, color }: Canvas): string[] {
   const lines = [
-    ...figures(picture),
-    ...states(picture),
+    ...figureLines(activity),
+    ...stateLines(activity),
     plain(""),
-    ...refused(picture),
+    ...refusalLines(activity),
     plain(""),
-    ...nearest(picture),
+    ...quotaLines(activity),
   ];
   return lines.slice(0, Math.max(0, height)).map(({ text, tone }) => {
-    const short = cut(text, width);
-    return color && tone !== "plain" ? `\u001b[${CODES[tone]}m${short}\u001b[0m` : short;
+    const line = truncate(text, width);
+    return color && tone !== "plain" ? `\u001b[${SGR_CODES[tone]}m${line}\u001b[0m` : line;
   });
 }
 
@@ -37,7 +37,7 @@ function labelled(label: string, text: string, isBad = false): Line {
   return { text: `${label.padEnd(LABEL_WIDTH)}${text}`, tone: isBad ? "bad" : "plain" };
 }
 
-function figures({ streams_open, tokens_per_second, turns_per_second, first_token, outbox }: Picture): Line[] {
+function figureLines({ streams_open, tokens_per_second, turns_per_second, first_token, outbox }: Activity): Line[] {
   const { p50_ms, p99_ms, window_seconds } = first_token;
   const span = window_seconds === null ? "since the start" : `last ${window_seconds} s`;
   const oldest = number(outbox.oldest_seconds);
@@ -46,11 +46,11 @@ function figures({ streams_open, tokens_per_second, turns_per_second, first_toke
     labelled("tokens", `${number(tokens_per_second)} a second`),
     labelled("turns", `${number(turns_per_second)} a second`),
     labelled("first token", `p50 ${number(p50_ms)} ms, p99 ${number(p99_ms)} ms, ${span}`),
-    labelled("outbox", `${number(outbox.depth)} turns wait to be settled, the oldest ${oldest} s`),
+    labelled("outbox", `${number(outbox.depth)} turns to settle, the oldest ${oldest} s`),
   ];
 }
 
-function states({ breakers, replicas, rate_limiter_alone, problems }: Picture): Line[] {
+function stateLines({ breakers, replicas, rate_limiter_alone, problems }: Activity): Line[] {
   const providers = breakers.map(({ provider, state }) => {
     const text = `${printable(provider)} ${state.replace("_", " ")}`;
     return state === "closed" ? text : text.toUpperCase();
@@ -58,41 +58,41 @@ function states({ breakers, replicas, rate_limiter_alone, problems }: Picture): 
   const counts = SERVICES.map((service) => {
     const all = replicas.filter((each) => each.service === service);
     return all.length === 0
-      ? `${service} not asked`
+      ? `${service} not configured`
       : `${service} ${all.filter(({ up }) => up).length} of ${all.length}`;
   });
-  const away = replicas.filter(({ up }) => !up).map(({ service, url }) => `${service} at ${url} does not answer`);
-  const alone = rate_limiter_alone ? ["an edge limits alone: Redis does not answer it"] : [];
+  const unreachable = replicas.filter(({ up }) => !up).map(({ service, url }) => `${service} at ${url} is unreachable`);
+  const fallback = rate_limiter_alone ? ["an edge limits rates on its own: it cannot reach Redis"] : [];
   return [
     labelled(
       "breakers",
       providers.join(", ") || "–",
       breakers.some(({ state }) => state !== "closed"),
     ),
-    labelled("replicas", counts.join(", "), away.length > 0),
-    ...[...away, ...alone, ...problems].map((problem) => labelled("", `! ${printable(problem)}`, true)),
+    labelled("replicas", counts.join(", "), unreachable.length > 0),
+    ...[...unreachable, ...fallback, ...problems].map((problem) => labelled("", `! ${printable(problem)}`, true)),
   ];
 }
 
-function refused({ refusals }: Picture): Line[] {
+function refusalLines({ refusals }: Activity): Line[] {
   const rows = refusals.slice(0, MAX_REFUSALS).map((each) => [each.reason, each.per_minute, each.total]);
-  return titled(table(["refusals", "a minute", "in all"], rows, "No refusals."));
+  return tableLines(table(["refusals", "a minute", "total"], rows, "No refusals."));
 }
 
-function nearest({ quota }: Picture): Line[] {
-  if (quota === null) return [plain("The quota's figures are not to be had.")];
+function quotaLines({ quota }: Activity): Line[] {
+  if (quota === null) return [plain("Quota usage is unavailable.")];
   const rows = quota.map(({ id, name, plan, used, held, cap }) => {
     return [id, name, plan, used, held, cap, `${Math.floor((100 * (used + held)) / cap)} %`];
   });
   const titles = ["nearest to the cap", "name", "plan", "used", "held", "cap", "share"];
-  return titled(
+  return tableLines(
     table(titles, rows, "No messages this month."),
-    quota.map(({ used, held, cap }) => used + held >= NEAR_SHARE * cap),
+    quota.map(({ used, held, cap }) => used + held >= NEAR_CAP_SHARE * cap),
   );
 }
 
-/** A table's lines, those that are bad marked as such; a lone line is no title. */
-function titled(text: string, isBad: readonly boolean[] = []): Line[] {
+/** Splits a table into lines and marks problem rows. A single line is the empty message, not a title. */
+function tableLines(text: string, isBad: readonly boolean[] = []): Line[] {
   const [title = "", ...rows] = text.trimEnd().split("\n");
   if (rows.length === 0) return [plain(title)];
   return [
@@ -105,14 +105,14 @@ function number(value: number | null): string {
   return value === null ? "–" : value.toLocaleString("en-US", { maximumFractionDigits: 1 });
 }
 
-/** Cuts a line where it would wrap. */
-function cut(line: string, width: number): string {
+/** Truncates a line to the terminal width. */
+function truncate(line: string, width: number): string {
   if (stringWidth(line) <= width) return line;
-  let left = width;
+  let remaining = width;
   let kept = "";
   for (const { segment } of new Intl.Segmenter().segment(line)) {
-    left -= stringWidth(segment);
-    if (left < 0) break;
+    remaining -= stringWidth(segment);
+    if (remaining < 0) break;
     kept += segment;
   }
   return kept;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseExposition } from "./exposition.ts";
 
-test("series are read with their labels, whatever stands in them; comments are not", () => {
+test("parses series with escaped labels and skips other lines", () => {
   const page = [
     "# HELP a_total Things.",
     "# TYPE a_total counter",

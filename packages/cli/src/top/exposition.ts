@@ -6,7 +6,7 @@ const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 const ESCAPES: Readonly<Record<string, string>> = { "\\n": "\n", '\\"': '"', "\\\\": "\\" };
 const NUMBERS: Readonly<Record<string, number>> = { "+Inf": Infinity, "-Inf": -Infinity, Nan: NaN, NaN };
 
-/** Reads a page in Prometheus' text format; what is no series is passed over. */
+/** Parses a page in Prometheus' text format. Skips lines that are not series. */
 export function parseExposition(page: string): Series[] {
   return page.split("\n").flatMap((line) => {
     const [, name, labels = "", number = ""] = (line.startsWith("#") ? null : LINE.exec(line)) ?? [];
@@ -19,7 +19,7 @@ function parseLabels(text: string): Record<string, string> {
   return Object.fromEntries(
     Array.from(text.matchAll(LABEL), ([, label = "", value = ""]) => [
       label,
-      value.replaceAll(/\\[n"\\]/g, (written) => ESCAPES[written] ?? written),
+      value.replaceAll(/\\[n"\\]/g, (escaped) => ESCAPES[escaped] ?? escaped),
     ]),
   );
 }

@@ -8,13 +8,13 @@ const buckets = new Map([
   [Infinity, 100],
 ]);
 
-test("a quantile lies within its bucket, where it would if the bucket were even", () => {
+test("interpolates linearly within a bucket", () => {
   expect(quantile(0.5, buckets)).toBeCloseTo(0.1);
   expect(quantile(0.7, buckets)).toBeCloseTo(0.3);
   expect(quantile(0.99, buckets)).toBeCloseTo(0.95);
 });
 
-test("nothing observed has none, and beyond the last bound nothing is known", () => {
+test("returns undefined without observations and the last finite bound beyond it", () => {
   expect(quantile(0.5, new Map([[Infinity, 0]]))).toBeUndefined();
   expect(quantile(0.5, new Map())).toBeUndefined();
   expect(

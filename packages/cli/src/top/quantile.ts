@@ -1,9 +1,9 @@
-/** Observations of a histogram by the upper bound of their bucket, cumulative, as Prometheus counts them. */
+/** Cumulative histogram counts by upper bound, as in Prometheus. */
 export type Buckets = ReadonlyMap<number, number>;
 
 /**
- * A quantile, interpolated within its bucket as Prometheus does; undefined when nothing was observed. Beyond the last finite bound that
- * bound is all that is known.
+ * Estimates a quantile by linear interpolation within its bucket, as Prometheus does. Returns undefined without observations, and the
+ * last finite bound for a quantile beyond it.
  */
 export function quantile(share: number, buckets: Buckets): number | undefined {
   const sorted = [...buckets].toSorted(([a], [b]) => a - b);

@@ -9,11 +9,11 @@ export const SERVICES = ["edge", "conversation", "quota", "llm-proxy"] as const;
 
 export type Service = (typeof SERVICES)[number];
 
-/** One replica as it was just now; without series when it did not answer. */
+/** The metrics of one replica; `series` is undefined when it was unreachable. */
 export type Replica = { service: Service; url: string; series: Series[] | undefined };
 
 export type Sample = {
-  /** A monotonic clock's milliseconds. */
+  /** Milliseconds of a monotonic clock. */
   atMs: number;
   replicas: Replica[];
 };
@@ -22,18 +22,20 @@ const TIMEOUT_MS = 2_000;
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
 /**
- * Reads `/metrics` of every replica. A name with several addresses, such as that of a headless Service, has a replica at each.
- * One that does not answer is away and fails nothing.
+ * Reads `/metrics` of every replica. Each address of a name, such as that of a headless Service, is one replica. An unreachable
+ * replica does not fail the call.
  */
 export async function scrape(urls: Readonly<Record<Service, readonly string[]>>): Promise<Sample> {
-  const places = await Promise.all(
-    SERVICES.flatMap((service) => urls[service].map((url) => addressesOf(url).then((all) => ({ service, url, all })))),
+  const endpoints = await Promise.all(
+    SERVICES.flatMap((service) =>
+      urls[service].map((url) => addressesOf(url).then((addresses) => ({ service, url, addresses }))),
+    ),
   );
   const replicas = await Promise.all(
-    places.flatMap(({ service, url, all }) =>
-      all.map(async (address): Promise<Replica> => {
-        const shown = all.length > 1 ? `${url} (${address})` : url;
-        return { service, url: shown, series: await read(url, address) };
+    endpoints.flatMap(({ service, url, addresses }) =>
+      addresses.map(async (address): Promise<Replica> => {
+        const label = addresses.length > 1 ? `${url} (${address})` : url;
+        return { service, url: label, series: await read(url, address) };
       }),
     ),
   );
@@ -42,7 +44,7 @@ export async function scrape(urls: Readonly<Record<Service, readonly string[]>>)
 
 async function addressesOf(url: string): Promise<string[]> {
   const { hostname } = new URL(url);
-  // This machine is one replica, however many addresses it calls its own.
+  // localhost may resolve to several addresses of the same replica.
   if (hostname === "localhost" || isIP(hostname.replace(/^\[|\]$/g, ""))) return [hostname];
   try {
     const found = await lookup(hostname, { all: true });
@@ -60,7 +62,7 @@ async function read(base: string, address: string): Promise<Series[] | undefined
   }
 }
 
-/** GET at one address of a host. fetch would choose the address itself. */
+/** Requests a URL at a given address of its host, which fetch cannot do. */
 function get(url: URL, address: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = {
@@ -74,7 +76,7 @@ function get(url: URL, address: string): Promise<string> {
       let bytes = 0;
       response.on("data", (chunk: Buffer) => {
         bytes += chunk.length;
-        if (bytes > MAX_PAGE_BYTES) response.destroy(new Error("too long a page"));
+        if (bytes > MAX_PAGE_BYTES) response.destroy(new Error("metrics page too large"));
       });
       if (response.statusCode !== 200) {
         response.resume();

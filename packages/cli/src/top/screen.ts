@@ -3,7 +3,7 @@ import type { ReadStream, WriteStream } from "node:tty";
 
 const ALTERNATE_ON = "\u001b[?1049h\u001b[?25l";
 const ALTERNATE_OFF = "\u001b[?25h\u001b[?1049l";
-// Terminals that know it show what stands between at once; the others pass it over.
+// Synchronized update: terminals that support it draw everything between BEGIN and END at once.
 const BEGIN = "\u001b[?2026h\u001b[H";
 const END = "\u001b[J\u001b[?2026l";
 const END_OF_LINE = "\u001b[K";
@@ -12,16 +12,16 @@ const CTRL_D = "\u0004";
 
 export type Screen = {
   size(): { width: number; height: number };
-  /** Replaces what is shown, line over line, without clearing it first: nothing flickers. */
+  /** Overwrites the screen line by line without clearing it, to avoid flicker. */
   show(lines: readonly string[]): void;
-  /** Aborted when the person at the keyboard wants it to end, or the terminal is gone. */
+  /** Aborted when the user quits or the terminal closes. */
   ended: AbortSignal;
   onResize(draw: () => void): void;
-  /** Gives the terminal back as it was. */
+  /** Restores the terminal. */
   close(): void;
 };
 
-/** Takes a terminal over until `close`. */
+/** Switches the terminal to the alternate screen until `close`. */
 export function openScreen(stdout: WriteStream, stdin: ReadStream | undefined): Screen {
   const end = new AbortController();
   const stop = () => end.abort();
@@ -54,7 +54,7 @@ export function openScreen(stdout: WriteStream, stdin: ReadStream | undefined): 
   };
 }
 
-/** Waits, or less when it is to end. */
+/** Waits for `ms` or until `ended` aborts. */
 export async function pause(ms: number, ended?: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, ended && { signal: ended });

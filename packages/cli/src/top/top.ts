@@ -3,54 +3,54 @@ import { WorkspaceAdminService } from "@parley/rpc/quota";
 import type { Admin } from "../admin/call.ts";
 import { CliError } from "../errors.ts";
 import type { Result } from "../output/result.ts";
+import { type Activity, activity, recent, type WorkspaceShare } from "./activity.ts";
 import { draw } from "./draw.ts";
-import { type Picture, picture, recent, type WorkspaceShare } from "./picture.ts";
 import { type Sample, type Service, scrape } from "./scrape.ts";
 import { openScreen, pause } from "./screen.ts";
 
 export type TopDeps = { admin: Admin; urls: Readonly<Record<Service, readonly string[]>>; workspaces: number };
 
 const REFRESH_MS = 1_000;
-/** The quota is asked of the database, for all workspaces. */
-const QUOTA_EVERY_MS = 5_000;
+/** Longer than REFRESH_MS, because each request queries the database. */
+const QUOTA_INTERVAL_MS = 5_000;
 
-/** One picture, of two samples a second apart. Exit code 1 when nobody answers. */
+/** Reports the activity from two samples taken a second apart. Exit code 1 when every replica is unreachable. */
 export async function snapshot(deps: TopDeps): Promise<Result> {
-  const [first, quota] = await Promise.all([scrape(deps.urls), askQuota(deps)]);
+  const [first, quota] = await Promise.all([scrape(deps.urls), readQuota(deps)]);
   await pause(REFRESH_MS);
-  const shown = { ...picture([first, await scrape(deps.urls)], quota.shares), problems: quota.problems };
-  const lines = draw(shown, { width: Number.POSITIVE_INFINITY, height: Number.POSITIVE_INFINITY, color: false });
+  const current = { ...activity([first, await scrape(deps.urls)], quota.shares), problems: quota.problems };
+  const lines = draw(current, { width: Number.POSITIVE_INFINITY, height: Number.POSITIVE_INFINITY, color: false });
   return {
-    json: shown,
+    json: current,
     text: `${lines.map((line) => line.trimEnd()).join("\n")}\n`,
-    exitCode: shown.replicas.some(({ up }) => up) ? 0 : 1,
+    exitCode: current.replicas.some(({ up }) => up) ? 0 : 1,
   };
 }
 
-/** Pictures, one a second, until the person at the keyboard has seen enough. */
+/** Shows the activity every second until the user quits. */
 export async function live(
   deps: TopDeps,
   { stdout, stdin, color }: { stdout: WriteStream; stdin: ReadStream | undefined; color: boolean },
 ): Promise<void> {
   const screen = openScreen(stdout, stdin);
   let samples: Sample[] = [];
-  let quota: QuotaAnswer = { shares: null, problems: [] };
-  let asked = Number.NEGATIVE_INFINITY;
+  let quota: QuotaResult = { shares: null, problems: [] };
+  let lastQuotaReadMs = Number.NEGATIVE_INFINITY;
   const redraw = () => {
     if (samples.length === 0) return;
     const { width, height } = screen.size();
-    const shown: Picture = { ...picture(samples, quota.shares), problems: quota.problems };
-    const title = `parley top   ${new Date().toISOString().slice(0, 19).replace("T", " ")} UTC   q ends it`;
-    screen.show([title.slice(0, width), "", ...draw(shown, { width, height: height - 2, color })].slice(0, height));
+    const current: Activity = { ...activity(samples, quota.shares), problems: quota.problems };
+    const title = `parley top   ${new Date().toISOString().slice(0, 19).replace("T", " ")} UTC   q quits`;
+    screen.show([title.slice(0, width), "", ...draw(current, { width, height: height - 2, color })].slice(0, height));
   };
   screen.onResize(redraw);
   try {
     while (!screen.ended.aborted) {
       const startedAt = performance.now();
-      const isDue = startedAt - asked >= QUOTA_EVERY_MS;
-      if (isDue) asked = startedAt;
+      const isDue = startedAt - lastQuotaReadMs >= QUOTA_INTERVAL_MS;
+      if (isDue) lastQuotaReadMs = startedAt;
       const [sample, answer] = await untilEnded(
-        Promise.all([scrape(deps.urls), isDue ? askQuota(deps) : quota]),
+        Promise.all([scrape(deps.urls), isDue ? readQuota(deps) : quota]),
         screen.ended,
         [undefined, quota],
       );
@@ -65,19 +65,19 @@ export async function live(
   }
 }
 
-/** The work's result, or `otherwise` as soon as it is to end. */
-async function untilEnded<T, U>(work: Promise<T>, ended: AbortSignal, otherwise: U): Promise<T | U> {
+/** Returns the work's result, or `fallback` as soon as `ended` aborts. */
+async function untilEnded<T, U>(work: Promise<T>, ended: AbortSignal, fallback: U): Promise<T | U> {
   const end = new Promise<U>((resolve) => {
-    if (ended.aborted) resolve(otherwise);
-    ended.addEventListener("abort", () => resolve(otherwise), { once: true });
+    if (ended.aborted) resolve(fallback);
+    ended.addEventListener("abort", () => resolve(fallback), { once: true });
   });
   return Promise.race([work, end]);
 }
 
-type QuotaAnswer = { shares: WorkspaceShare[] | null; problems: string[] };
+type QuotaResult = { shares: WorkspaceShare[] | null; problems: string[] };
 
-/** A quota service that is away leaves a gap and stops nothing. */
-async function askQuota({ admin, workspaces: limit }: TopDeps): Promise<QuotaAnswer> {
+/** Reads the workspaces nearest their cap. If the quota service fails, returns the problem instead of throwing. */
+async function readQuota({ admin, workspaces: limit }: TopDeps): Promise<QuotaResult> {
   try {
     const { workspaces } = await admin(WorkspaceAdminService, (service) => service.listNearestCap({ limit }));
     const shares = workspaces.map(({ workspaceId: id, name, plan, used, held, cap }) => {

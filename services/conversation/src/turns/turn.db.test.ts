@@ -155,7 +155,8 @@ test("a message that cannot be matched in time is refused and not stored, and co
   }
   // A letter that is eighteen once compatibility forms are folded.
   const message = Array.from({ length: 4_000 }, () => "\ufdfa\ufdfaxy"[Math.floor(Math.random() * 4)]).join("");
-  expect(await rpcFailure(open(openRequest(guarded, { message })))).toMatchObject({
+  const opened = system.conversation.openTurn(openRequest(guarded, { message }), { timeoutMs: 15_000 });
+  expect(await rpcFailure(opened)).toMatchObject({
     status: status.RESOURCE_EXHAUSTED,
     code: "moderation_overloaded",
   });

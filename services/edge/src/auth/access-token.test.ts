@@ -30,7 +30,7 @@ const claims = (extra: JWTPayload = {}): JWTPayload => ({
 });
 
 let server: Server;
-let published: object[];
+let publishedKeys: object[];
 let fetches: number;
 let isDown: boolean;
 let url: string;
@@ -43,7 +43,7 @@ beforeAll(async () => {
   server = createServer((_, response) => {
     fetches++;
     response.statusCode = isDown ? 503 : 200;
-    response.end(JSON.stringify({ keys: published }));
+    response.end(JSON.stringify({ keys: publishedKeys }));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`;
@@ -52,7 +52,7 @@ afterAll(() => void server.close());
 
 beforeEach(async () => {
   signer = await createSigner("first");
-  published = [signer.jwk];
+  publishedKeys = [signer.jwk];
   fetches = 0;
   isDown = false;
   now = 0;
@@ -62,11 +62,11 @@ beforeEach(async () => {
 
 const bearer = async (token: string | Promise<string>) => verify(`Bearer ${await token}`);
 
-test("a good token names its user and workspace", async () => {
+test("returns the user and workspace of a valid token", async () => {
   expect(await bearer(signer.sign(claims()))).toEqual({ userId: "user-1", workspaceId: "ws_1" });
 });
 
-describe("refused as authentication_required", () => {
+describe("refuses with authentication_required", () => {
   test.each([undefined, "", "Bearer", "Bearer x", "Basic dTpw", "Bearer a.b", "Bearer a.b.c"])("%j", async (header) => {
     await expect(verify(header)).rejects.toMatchObject({ status: 401, code: "authentication_required" });
   });
@@ -86,9 +86,9 @@ describe("refused as authentication_required", () => {
           .setProtectedHeader({ alg: "HS256", kid: "first" })
           .sign(new TextEncoder().encode(JSON.stringify(signer.jwk))),
     ],
-    ["another's key under a known kid", async () => (await createSigner("first")).sign(claims())],
+    ["another key under a known kid", async () => (await createSigner("first")).sign(claims())],
     [
-      "a key that the token brings along",
+      "a key from the token's own header",
       async () => {
         const other = await createSigner("other");
         return other.sign(claims(), { jku: url, jwk: other.jwk });
@@ -99,12 +99,12 @@ describe("refused as authentication_required", () => {
   });
 });
 
-test("30 s of skew are forgiven", async () => {
+test("accepts 30 s of clock skew", async () => {
   await expect(bearer(signer.sign(claims({ exp: Math.floor(Date.now() / 1_000) - 15 })))).resolves.toBeDefined();
 });
 
 test.each([[undefined], [""], [[]], [["ws_1"]], [42], [{ id: "ws_1" }]])(
-  "a workspace claim of %j is no workspace",
+  "refuses a workspace claim of %j with no_workspace",
   async (claim) => {
     await expect(bearer(signer.sign(claims({ workspace_id: claim })))).rejects.toMatchObject({
       status: 401,
@@ -113,25 +113,25 @@ test.each([[undefined], [""], [[]], [["ws_1"]], [42], [{ id: "ws_1" }]])(
   },
 );
 
-describe("while the single sign-on is away", () => {
-  test("known keys go on being accepted", async () => {
+describe("while the single sign-on is unavailable", () => {
+  test("still accepts tokens with known keys", async () => {
     await bearer(signer.sign(claims()));
     isDown = true;
     now += 3_600_000;
     await expect(bearer(signer.sign(claims()))).resolves.toBeDefined();
   });
 
-  test("an unknown key is neither good nor bad: auth_unavailable", async () => {
+  test("refuses tokens with an unknown key with auth_unavailable", async () => {
     isDown = true;
     await expect(bearer(signer.sign(claims()))).rejects.toMatchObject({ status: 503, code: "auth_unavailable" });
   });
 });
 
-test("a rotated key is found at once", async () => {
+test("accepts a token with a rotated key at once", async () => {
   await bearer(signer.sign(claims()));
   now += 120_000;
   const next = await createSigner("second");
-  published = [signer.jwk, next.jwk];
+  publishedKeys = [signer.jwk, next.jwk];
   await expect(bearer(next.sign(claims()))).resolves.toBeDefined();
 });
 

@@ -5,12 +5,12 @@ import type { Jwks } from "./jwks.client.ts";
 
 export type AccessTokenOptions = { issuer: string; audience: string; workspaceClaim: string };
 
-/** Who calls: the user and the workspace their token names. */
+/** The user and workspace that an access token names. */
 export type Caller = { userId: string; workspaceId: string };
 
 export type TokenVerifier = (authorization: string | undefined) => Promise<Caller>;
 
-// Asymmetric ones alone: with a shared-secret algorithm anyone who holds the public key could sign.
+// Only asymmetric algorithms: with a shared-secret algorithm, anyone who has the public key could sign tokens.
 const ALGORITHMS = [
   "RS256",
   "RS384",
@@ -28,8 +28,10 @@ const SKEW_SECONDS = 30;
 const BEARER = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i;
 
 /**
- * Verifies `Authorization: Bearer <JWT>`. Throws 401 authentication_required for a missing or bad token, 401 no_workspace for a good
- * one that names no workspace there could be, 503 auth_unavailable when the single sign-on's keys cannot be had.
+ * Creates a verifier of `Authorization: Bearer <JWT>`. The verifier throws
+ * - 401 authentication_required if the token is missing or invalid,
+ * - 401 no_workspace if a valid token has no well-formed workspace id,
+ * - 503 auth_unavailable if the single sign-on's keys cannot be loaded.
  */
 export function createTokenVerifier(options: AccessTokenOptions, jwks: Jwks): TokenVerifier {
   return async (authorization) => {
@@ -43,7 +45,7 @@ export function createTokenVerifier(options: AccessTokenOptions, jwks: Jwks): To
   };
 }
 
-/** What a user's requests are counted under, in whichever workspace; never an address, which strangers are counted under. */
+/** Returns the rate-limit bucket of a user, the same in all workspaces. The prefix keeps it distinct from buckets of addresses. */
 export function userBucket({ userId }: Caller): string {
   return `user ${userId}`;
 }

@@ -5,7 +5,7 @@ import type { Caller, TokenVerifier } from "./access-token.ts";
 
 export type AuthDeps = { verifyToken: TokenVerifier; malformed: MalformedRequests };
 
-/** Verifies a request's access token. Counts a missing or bad one as a malformed request: verifying is work, too. */
+/** Verifies a request's access token. Counts a missing or invalid token as a malformed request, because verifying costs CPU. */
 export async function authenticate(deps: AuthDeps, request: FastifyRequest, reply: FastifyReply): Promise<Caller> {
   try {
     return await deps.verifyToken(request.headers.authorization);

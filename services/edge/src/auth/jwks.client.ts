@@ -3,7 +3,7 @@ import { type Logger, ServiceError } from "@parley/service-kit";
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 
 export type JwksOptions = {
-  /** http(s): a single sign-on's key set; file: the local development issuer's. */
+  /** An http(s) URL of the single sign-on's key set, or a file URL of the local development issuer's. */
   url: string;
   /** A monotonic clock in milliseconds. */
   now: () => number;
@@ -11,32 +11,32 @@ export type JwksOptions = {
 
 export type Jwks = {
   getKey: JWTVerifyGetKey;
-  /** Loads the keys, and goes on loading them anew in the background. */
+  /** Loads the keys and reloads them periodically in the background. */
   start(): void;
   stop(): void;
-  /** Milliseconds since the keys were loaded; since the start while they never were. */
+  /** Milliseconds since the keys were last loaded, or since the start if they never were. */
   ageMs(): number;
 };
 
 const FETCH_TIMEOUT_MS = 3_000;
-const MAX_LOADS_A_MINUTE = 2;
+const MAX_LOADS_PER_MINUTE = 2;
 const MINUTE_MS = 60_000;
-const RELOAD_MS = 5 * MINUTE_MS;
-const RELOAD_AFTER_FAILURE_MS = 30_000;
+const RELOAD_INTERVAL_MS = 5 * MINUTE_MS;
+const RETRY_INTERVAL_MS = 30_000;
 
 /**
- * The keys that access tokens are verified with. Keys once loaded stay in use while the single sign-on is away. A token of an unknown
- * key loads the set again, at most twice a minute however many come; when the set cannot be had the answer is auth_unavailable,
- * since nobody can tell whether the token is good.
+ * Caches the keys that verify access tokens. Loaded keys stay in use while the single sign-on is unavailable. A token with an unknown
+ * key reloads the set, at most twice a minute. If the set cannot be loaded, getKey throws auth_unavailable, because the token may be
+ * valid.
  */
 export function createJwks(options: JwksOptions, log: Logger): Jwks {
   let keys: ReturnType<typeof createLocalJWKSet> | undefined;
   let loadedAt = options.now();
   let lastLoadFailed = false;
-  let loads: number[] = [];
+  let recentLoads: number[] = [];
   let loading: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
+  let isStopped = false;
 
   async function load(): Promise<void> {
     try {
@@ -46,12 +46,12 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
       lastLoadFailed = false;
     } catch (error) {
       lastLoadFailed = true;
-      log.warn({ error }, "the single sign-on's keys cannot be loaded; those already known stay in use");
+      log.warn({ error }, "key set load failed, keeping loaded keys");
     }
   }
 
   function refresh(): Promise<void> {
-    loads.push(options.now());
+    recentLoads.push(options.now());
     loading ??= load().finally(() => {
       loading = undefined;
     });
@@ -60,30 +60,30 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
 
   async function refreshIfAllowed(): Promise<void> {
     if (loading !== undefined) return loading;
-    loads = loads.filter((time) => time > options.now() - MINUTE_MS);
-    if (loads.length < MAX_LOADS_A_MINUTE) await refresh();
+    recentLoads = recentLoads.filter((time) => time > options.now() - MINUTE_MS);
+    if (recentLoads.length < MAX_LOADS_PER_MINUTE) await refresh();
   }
 
   async function reload(): Promise<void> {
     await refresh();
-    if (!stopped) timer = setTimeout(() => void reload(), lastLoadFailed ? RELOAD_AFTER_FAILURE_MS : RELOAD_MS);
+    if (!isStopped) timer = setTimeout(() => void reload(), lastLoadFailed ? RETRY_INTERVAL_MS : RELOAD_INTERVAL_MS);
   }
 
   return {
     start: () => void reload(),
     stop() {
-      stopped = true;
+      isStopped = true;
       clearTimeout(timer);
     },
     ageMs: () => options.now() - loadedAt,
     async getKey(header, token) {
-      const known = await lookUp(keys, header, token);
-      if (known !== undefined) return known;
+      const cached = await findKey(keys, header, token);
+      if (cached !== undefined) return cached;
       await refreshIfAllowed();
-      const loaded = await lookUp(keys, header, token);
-      if (loaded !== undefined) return loaded;
+      const reloaded = await findKey(keys, header, token);
+      if (reloaded !== undefined) return reloaded;
       if (lastLoadFailed || keys === undefined)
-        throw new ServiceError("unavailable", "auth_unavailable", "the keys cannot be loaded");
+        throw new ServiceError("unavailable", "auth_unavailable", "key set not loaded");
       throw new errors.JWKSNoMatchingKey();
     },
   };
@@ -91,7 +91,8 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
 
 type KeySet = ReturnType<typeof createLocalJWKSet>;
 
-async function lookUp(keys: KeySet | undefined, ...[header, token]: Parameters<KeySet>) {
+/** Returns undefined if the set has no such key. */
+async function findKey(keys: KeySet | undefined, ...[header, token]: Parameters<KeySet>) {
   try {
     return await keys?.(header, token);
   } catch (error) {
@@ -106,6 +107,6 @@ async function fetchJwks(url: string): Promise<JSONWebKeySet> {
     signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
     headers: { accept: "application/json" },
   });
-  if (!response.ok) throw new Error(`the key set answered with status ${response.status}`);
+  if (!response.ok) throw new Error(`key set request returned status ${response.status}`);
   return (await response.json()) as JSONWebKeySet;
 }

@@ -4,7 +4,7 @@ import { originMatcher } from "./origin.ts";
 describe("a plain domain", () => {
   const allows = originMatcher(["ok.com"]);
 
-  test("admits exactly its https origin", () => {
+  test("allows exactly its https origin", () => {
     expect(allows("https://ok.com")).toBe(true);
   });
 
@@ -31,7 +31,7 @@ describe("a plain domain", () => {
   });
 });
 
-test("a wildcard admits every depth below its host and not the host itself", () => {
+test("a wildcard allows subdomains at any depth but not the host itself", () => {
   const allows = originMatcher(["*.example.com"]);
   expect(allows("https://a.example.com")).toBe(true);
   expect(allows("https://a.b.example.com")).toBe(true);
@@ -41,7 +41,7 @@ test("a wildcard admits every depth below its host and not the host itself", () 
   expect(allows("https://a..example.com")).toBe(false);
 });
 
-test("a scheme and a port in the entry must both be met", () => {
+test("an entry with a scheme and a port allows only that scheme and port", () => {
   const allows = originMatcher(["http://shop.example:8080", "capacitor://localhost"]);
   expect(allows("http://shop.example:8080")).toBe(true);
   expect(allows("https://shop.example:8080")).toBe(false);
@@ -49,7 +49,7 @@ test("a scheme and a port in the entry must both be met", () => {
   expect(allows("capacitor://localhost")).toBe(true);
 });
 
-test("this machine is admitted over http and on any port unless the entry names one", () => {
+test("localhost is allowed over http and on any port unless the entry names a port", () => {
   const any = originMatcher(["localhost", "127.0.0.1"]);
   expect(any("http://localhost:3000")).toBe(true);
   expect(any("https://localhost")).toBe(true);

@@ -1,5 +1,5 @@
-// What browsers send: a lower-case scheme, a lower-case ASCII host or an IPv6 address in brackets, a port unless it is the default.
-// The header is compared as it came: nothing is decoded, trimmed or folded.
+// Browsers send a lower-case scheme, a lower-case ASCII host or an IPv6 address in brackets, and a port unless it is the default.
+// The header is compared exactly, without decoding, trimming or case folding.
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/([a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::([1-9]\d{0,4}))?$/;
 const ENTRY = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(\*\.)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([1-9]\d{0,4}))?$/;
 
@@ -8,9 +8,10 @@ type Entry = { scheme: string | undefined; wildcard: boolean; host: string; port
 export type OriginMatcher = (origin: string | undefined) => boolean;
 
 /**
- * A test for the Origin header against a key's allowed domains (normalised: [scheme://]host[:port], perhaps "*." first).
- * A wildcard matches any depth below its host, not the host itself. Without a scheme https is meant, and http too for this machine,
- * which without a port matches any.
+ * Creates a function that checks an Origin header against a key's allowed domains, each [scheme://][*.]host[:port], normalised.
+ * - A wildcard matches subdomains at any depth, not the host itself.
+ * - Without a scheme, only https matches; for localhost and 127.0.0.1 also http.
+ * - Without a port, only the default port matches; for localhost and 127.0.0.1 any port.
  */
 export function originMatcher(allowedDomains: readonly string[]): OriginMatcher {
   const entries = allowedDomains.map(parseEntry).filter((entry) => entry !== undefined);
@@ -27,10 +28,10 @@ function parseEntry(text: string): Entry | undefined {
 }
 
 function matches(entry: Entry, scheme: string, host: string, port: string | undefined): boolean {
-  const local = !entry.wildcard && (entry.host === "localhost" || entry.host === "127.0.0.1");
+  const isLocal = !entry.wildcard && (entry.host === "localhost" || entry.host === "127.0.0.1");
   const hostMatches = entry.wildcard ? host.endsWith(`.${entry.host}`) : host === entry.host;
   const schemeMatches =
-    entry.scheme === undefined ? scheme === "https" || (local && scheme === "http") : scheme === entry.scheme;
-  const portMatches = port === entry.port || (local && entry.port === undefined);
+    entry.scheme === undefined ? scheme === "https" || (isLocal && scheme === "http") : scheme === entry.scheme;
+  const portMatches = port === entry.port || (isLocal && entry.port === undefined);
   return hostMatches && schemeMatches && portMatches;
 }

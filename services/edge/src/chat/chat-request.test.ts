@@ -3,14 +3,14 @@ import { MAX_TURN_BODY_BYTES, parseChatRequest } from "./chat-request.ts";
 
 const valid = { public_key: "svc_pk_x", session_id: "5F0C2D66-7f57-4b8e-8a51-0d6d3a3d9e01", message: "hello" };
 
-/** So many levels of objects. */
+/** An object with `levels` levels. */
 const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) });
 
 function parse(body: unknown) {
   return parseChatRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)));
 }
 
-test("a valid body gives its fields, the session id in lower case", () => {
+test("parses a valid body and lowercases the session id", () => {
   expect(parse({ ...valid, visitor_id: "v", visitor_metadata: { plan: ["a"] } })).toEqual({
     publicKey: "svc_pk_x",
     sessionId: "5f0c2d66-7f57-4b8e-8a51-0d6d3a3d9e01",
@@ -20,7 +20,7 @@ test("a valid body gives its fields, the session id in lower case", () => {
   });
 });
 
-describe("what is no JSON is refused as invalid_json", () => {
+describe("a body that is not JSON is refused as invalid_json", () => {
   test.each(["", "{", '{"public_key":"x"', "\uFEFF{}", "NaN"])("%j", (body) => {
     expect(() => parse(body)).toThrow("invalid_json");
   });
@@ -54,22 +54,22 @@ describe("a body of the wrong shape is refused as invalid_message", () => {
     ["metadata 5,000 levels deep", JSON.stringify(valid).replace("}", `,"visitor_metadata":${deep}}`)],
     ["metadata above 16 KiB", { ...valid, visitor_metadata: { a: "x".repeat(17_000) } }],
     ["metadata above 16 KiB of small values", { ...valid, visitor_metadata: { a: new Array(9_000).fill(0) } }],
-    ["a field nobody knows that is 33 levels deep", { ...valid, other: nested(33) }],
-    ["more brackets than metadata can have, closed or not", "[".repeat(20_000)],
+    ["an unknown field that is 33 levels deep", { ...valid, other: nested(33) }],
+    ["20,000 brackets that are not closed", "[".repeat(20_000)],
     ["a visitor id above 1,024 characters", { ...valid, visitor_id: "v".repeat(1_025) }],
   ])("%s", (_, body) => {
     expect(() => parse(body)).toThrow("invalid_message");
   });
 });
 
-test("metadata of 16 KiB passes if it consists of the smallest values, and metadata of 32 levels", () => {
+test("accepts 16 KiB of metadata made of the smallest values, and metadata 32 levels deep", () => {
   const smallest = { a: new Array(8_188).fill(0) };
   const parsed = parse({ ...valid, visitor_id: "v", visitor_metadata: smallest });
   expect(parsed.visitorMetadata).toHaveLength(16 * 1_024 - 1);
   expect(parse({ ...valid, visitor_metadata: nested(32) }).visitorMetadata).toBe(JSON.stringify(nested(32)));
 });
 
-test("a body of the largest valid fields fits, with each character escaped as well", () => {
+test("accepts a body of the largest valid fields, also with every character escaped", () => {
   const body = JSON.stringify({
     ...valid,
     message: "😀".repeat(4_000),
@@ -86,7 +86,7 @@ test("a body of the largest valid fields fits, with each character escaped as we
   }
 });
 
-test("a message of 70,000 emoji beside the largest other fields is too long, not too large", () => {
+test("refuses a message of 70,000 emoji as message_too_long, also with the largest other fields", () => {
   const body = JSON.stringify({
     ...valid,
     message: "😀".repeat(70_000),
@@ -97,19 +97,19 @@ test("a message of 70,000 emoji beside the largest other fields is too long, not
   expect(() => parse(body)).toThrow("message_too_long");
 });
 
-test("length is counted in code points: 4,000 emoji pass and 4,001 do not", () => {
+test("counts the message length in code points: accepts 4,000 emoji and refuses 4,001", () => {
   expect(parse({ ...valid, message: "😀".repeat(4_000) }).message).toHaveLength(8_000);
   expect(() => parse({ ...valid, message: "😀".repeat(4_001) })).toThrow("message_too_long");
   expect(() => parse({ ...valid, message: "a".repeat(70_000) })).toThrow("message_too_long");
 });
 
-test("fields are checked before length, and length before the session id", () => {
+test("checks fields before length, and length before the session id", () => {
   expect(() => parse({ ...valid, public_key: 1, message: "a".repeat(5_000) })).toThrow("invalid_message");
   expect(() => parse({ ...valid, session_id: "x", message: "a".repeat(5_000) })).toThrow("message_too_long");
   expect(() => parse({ ...valid, session_id: "x" })).toThrow("invalid_session_id");
 });
 
-test("keys such as __proto__ are data", () => {
+test("treats keys such as __proto__ as data", () => {
   const body = `{"public_key":"x","session_id":"${valid.session_id}","message":"m","visitor_metadata":{"__proto__":{"admin":true}}}`;
   expect(parse(body).visitorMetadata).toBe('{"__proto__":{"admin":true}}');
   expect(({} as { admin?: boolean }).admin).toBeUndefined();

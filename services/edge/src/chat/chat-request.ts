@@ -2,9 +2,10 @@ import { isUuid } from "@parley/service-kit";
 import { HttpError, invalidMessage, isObject, type JsonObject, parseJsonObject } from "../http/index.ts";
 
 /**
- * The body of chat and playground. Room for a message of 70,000 emoji in UTF-8 (280,000 bytes) and the longest other fields, so that a
- * message that is far too long is still answered as one; and for every valid request with all its strings escaped, as JSON
- * encoders of some languages write them.
+ * Maximum body size of chat and playground. It has room for
+ * - a message of 70,000 emoji in UTF-8 (280,000 bytes) and the longest other fields, so that a message that is far too long gets
+ *   message_too_long and not payload_too_large;
+ * - every valid request with all its strings escaped as \uXXXX, as some JSON encoders write them.
  */
 export const MAX_TURN_BODY_BYTES = 300 * 1024;
 const MAX_MESSAGE_CHARACTERS = 4_000;
@@ -16,9 +17,9 @@ export type ChatRequest = {
   /** Lower case. */
   sessionId: string;
   message: string;
-  /** Empty when the caller gave none. */
+  /** Empty if absent. */
   visitorId: string;
-  /** A JSON object's text; empty when the caller gave none. */
+  /** The text of a JSON object; empty if absent. */
   visitorMetadata: string;
 };
 
@@ -29,7 +30,7 @@ export type PlaygroundRequest = {
   visitorMetadata: string;
 };
 
-/** Reads the body of POST /api/chat/. Throws the 400s of the contract in its order: JSON, fields, length, UUID. */
+/** Parses the body of POST /api/chat/. Throws the contract's 400s in its order: JSON, fields, length, UUID. */
 export function parseChatRequest(bytes: Uint8Array | undefined): ChatRequest {
   const body = parseJsonObject(bytes);
   const publicKey = requiredText(body, "public_key");
@@ -37,7 +38,7 @@ export function parseChatRequest(bytes: Uint8Array | undefined): ChatRequest {
   return { publicKey, ...turn, visitorId: optionalText(body, "visitor_id", MAX_VISITOR_ID_CHARACTERS) };
 }
 
-/** Reads the body of POST /api/chat/playground/. */
+/** Parses the body of POST /api/chat/playground/. */
 export function parsePlaygroundRequest(bytes: Uint8Array | undefined): PlaygroundRequest {
   const body = parseJsonObject(bytes);
   const botSlug = requiredText(body, "bot_slug");

@@ -13,7 +13,7 @@ export type ChatDeps = StreamDeps & {
   monotonicMs: () => number;
 };
 
-/** POST /api/chat/: a visitor's message, answered as a stream. */
+/** POST /api/chat/: streams the reply to a visitor's message. */
 export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
   endpoint(app, {
     method: "POST",
@@ -33,7 +33,14 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
       const { referer = "", "user-agent": userAgent = "" } = request.headers;
       await streamTurn(
         deps,
-        { ...turn, workspaceId, botId, source: "widget", referrer: storable(referer), userAgent: storable(userAgent) },
+        {
+          ...turn,
+          workspaceId,
+          botId,
+          source: "widget",
+          referrer: truncateHeader(referer),
+          userAgent: truncateHeader(userAgent),
+        },
         request,
         reply,
         watch,
@@ -45,7 +52,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
 
 const MAX_HEADER_CHARACTERS = 1_024;
 
-/** A header as it is stored with the session: Node gives bytes above ASCII as Latin-1, so it is always well-formed. */
-export function storable(header: string): string {
+/** Cuts a header to the length stored with the session. Node decodes headers as Latin-1, so the result is well-formed Unicode. */
+export function truncateHeader(header: string): string {
   return header.slice(0, MAX_HEADER_CHARACTERS);
 }

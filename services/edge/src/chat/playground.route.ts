@@ -5,7 +5,7 @@ import { type AuthDeps, authenticate, userBucket } from "../auth/index.ts";
 import { endpoint, HttpError, unavailable } from "../http/index.ts";
 import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { Stopwatch } from "../turns/index.ts";
-import { storable } from "./chat.route.ts";
+import { truncateHeader } from "./chat.route.ts";
 import { MAX_TURN_BODY_BYTES, parsePlaygroundRequest } from "./chat-request.ts";
 import { type StreamDeps, streamTurn } from "./stream-turn.ts";
 
@@ -18,7 +18,7 @@ export type PlaygroundDeps = StreamDeps &
 
 const RESOLVE_TIMEOUT_MS = 2_000;
 
-/** POST /api/chat/playground/: an owner or operator talks to a bot of their workspace. */
+/** POST /api/chat/playground/: streams a reply to an owner or operator from a bot of their workspace. */
 export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): void {
   endpoint(app, {
     method: "POST",
@@ -44,8 +44,8 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
           botId,
           source: "playground",
           visitorId: userId,
-          referrer: storable(referer),
-          userAgent: storable(userAgent),
+          referrer: truncateHeader(referer),
+          userAgent: truncateHeader(userAgent),
         },
         request,
         reply,

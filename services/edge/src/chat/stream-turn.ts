@@ -8,7 +8,7 @@ const HEARTBEAT_MS = 15_000;
 
 export type StreamDeps = { turn: TurnDeps; streams: Streams };
 
-/** Runs a turn and streams it as the answer to a request. What fails before the stream is open is thrown as an HttpError. */
+/** Runs a turn and streams it as the response. Throws an HttpError if it fails before the stream is open. */
 export async function streamTurn(
   deps: StreamDeps,
   turn: TurnRequest,
@@ -19,24 +19,29 @@ export async function streamTurn(
   const stream = deps.streams.open(reply.raw, addressBucket(request.ip));
   const sink = createSseSink(reply.raw, {
     open: () => {
-      // From here on the answer is the sink's; until here Fastify can still send a plain one.
+      // From here on the sink writes the response. Until here Fastify can still send an error.
       reply.hijack();
       return reply.getHeaders();
     },
     heartbeatMs: HEARTBEAT_MS,
-    hurry: stream.over,
+    mustEnd: stream.mustEnd,
   });
   try {
-    const report = await runTurn(deps.turn, turn, sink, { visitor: stream.gone, over: stream.over }, watch);
-    deps.streams.ended(report, watch, request.log);
+    const report = await runTurn(deps.turn, turn, {
+      sink,
+      visitorGone: stream.clientGone,
+      mustEnd: stream.mustEnd,
+      watch,
+    });
+    deps.streams.report(report, watch, request.log);
   } catch (error) {
-    throw beforeStream(error);
+    throw toHttpError(error);
   } finally {
     stream.close();
   }
 }
 
-function beforeStream(error: unknown): Error {
+function toHttpError(error: unknown): Error {
   if (!(error instanceof RpcError)) return error as Error;
   if (error.status === status.NOT_FOUND) return new HttpError(404, error.code, {}, { cause: error });
   return unavailable(error);

@@ -3,12 +3,12 @@ import { invalidMessage, parseJsonObject } from "../http/index.ts";
 
 export type DoctorRequest = { publicKey: string; silenceMs: number };
 
-/** Room for a key of some thousand characters, so that a key that cannot exist is still answered as one. */
+/** Has room for a key of thousands of characters, so that an impossible key gets invalid_api_key and not payload_too_large. */
 export const MAX_DOCTOR_BODY_BYTES = 8 * 1024;
-/** Less than what ends a connection on which nothing moves. */
+/** Shorter than the timeout of idle connections. */
 export const MAX_SILENCE_MS = 30_000;
 
-/** Reads the body of POST /api/doctor/; no silence unless one is asked for. */
+/** Parses the body of POST /api/doctor/. The silence defaults to 0. */
 export function parseDoctorRequest(bytes: Uint8Array | undefined): DoctorRequest {
   const body = parseJsonObject(bytes);
   const publicKey = requiredText(body, "public_key");

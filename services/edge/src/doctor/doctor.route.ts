@@ -4,8 +4,8 @@ import { addressBucket, endpoint, HttpError } from "../http/index.ts";
 import { enforce, type MalformedRequests, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import type { Streams } from "../streams/index.ts";
 import { MAX_DOCTOR_BODY_BYTES, parseDoctorRequest } from "./doctor-request.ts";
+import { observeRequest } from "./observed-request.ts";
 import { streamPacedEvents } from "./paced-events.ts";
-import { seenOf } from "./seen.ts";
 
 export type DoctorDeps = {
   limiter: RateLimiter;
@@ -15,7 +15,7 @@ export type DoctorDeps = {
   monotonicMs: () => number;
 };
 
-/** POST /api/doctor/: paced events without a model and without quota, and the request as it arrived, for `parley doctor`. */
+/** POST /api/doctor/: streams paced events and the request as it arrived, for `parley doctor`. Uses no model and no quota. */
 export function doctorRoute(app: FastifyInstance, deps: DoctorDeps): void {
   endpoint(app, {
     method: "POST",
@@ -33,10 +33,10 @@ export function doctorRoute(app: FastifyInstance, deps: DoctorDeps): void {
       reply.hijack();
       try {
         await streamPacedEvents(reply.raw, {
-          seen: seenOf(request),
+          observed: observeRequest(request),
           silenceMs,
           headers: reply.getHeaders(),
-          signal: stream.over,
+          signal: stream.mustEnd,
           monotonicMs: deps.monotonicMs,
         });
       } finally {

@@ -1,26 +1,26 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { STREAM_HEADERS } from "../streams/index.ts";
-import type { Seen } from "./seen.ts";
+import type { ObservedRequest } from "./observed-request.ts";
 
 const EVENTS = 20;
 const INTERVAL_MS = 100;
 
 export type PacedEvents = {
-  seen: Seen;
+  observed: ObservedRequest;
   silenceMs: number;
   headers: OutgoingHttpHeaders | Record<string, string | number | string[] | undefined>;
-  /** Aborted when nobody reads any more, or when this process stops. */
+  /** Aborted when the client is gone or this process must end its streams. */
   signal: AbortSignal;
   monotonicMs: () => number;
 };
 
 /**
- * Streams small events at a known pace, as a model's tokens come, then keeps silent, heartbeats and all, then ends. Told to stop it says
- * so in its `done`, as every stream does.
+ * Streams small events at a fixed pace, like a model's tokens, then sends nothing (not even heartbeats) for `silenceMs`, then `done`. If
+ * aborted, sends `done` at once with finish_reason `error`.
  */
 export async function streamPacedEvents(raw: ServerResponse, options: PacedEvents): Promise<void> {
-  const { seen, silenceMs, signal, monotonicMs } = options;
+  const { observed, silenceMs, signal, monotonicMs } = options;
   const write = (event: string, data: object) => raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   const startedAt = monotonicMs();
   const sentMs = () => Math.round(monotonicMs() - startedAt);
@@ -29,7 +29,7 @@ export async function streamPacedEvents(raw: ServerResponse, options: PacedEvent
   raw.flushHeaders();
   raw.socket?.setNoDelay(true);
   const server_time = new Date().toISOString();
-  write("meta", { ...seen, server_time, events: EVENTS, interval_ms: INTERVAL_MS, silence_ms: silenceMs });
+  write("meta", { ...observed, server_time, events: EVENTS, interval_ms: INTERVAL_MS, silence_ms: silenceMs });
   let finishReason = "stop";
   try {
     for (let number = 1; number <= EVENTS; number++) {

@@ -4,23 +4,24 @@ import type { OnRefusal } from "./errors.plugin.ts";
 import { NO_ROUTE } from "./http-metrics.plugin.ts";
 import { SECURITY_HEADERS } from "./security-headers.plugin.ts";
 
-/** Answers what Node's parser gives up on before there is a request, in the words of every other refusal. */
-export function answerUnparsable(onRefusal: OnRefusal) {
+/** Answers requests that Node's parser rejects, in the format of all other refusals. */
+export function refuseUnparsable(onRefusal: OnRefusal) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     if (error.code === "ECONNRESET" || socket.destroyed) return;
-    const [status, code] = refusalOf(error.code);
-    // Amid an answer a second one would be read as a part of it.
-    const answering = (socket as Socket & { _httpMessage?: { headersSent: boolean } | null })._httpMessage?.headersSent;
-    if (socket.writable && !answering) {
+    const [status, code] = refusalFor(error.code);
+    // If a response has begun, the client would read a second one as its continuation.
+    const hasBegunResponse = (socket as Socket & { _httpMessage?: { headersSent: boolean } | null })._httpMessage
+      ?.headersSent;
+    if (socket.writable && !hasBegunResponse) {
       onRefusal(code, NO_ROUTE);
-      socket.write(answerOf(status, code));
+      socket.write(rawResponse(status, code));
     }
     socket.destroySoon();
   };
 }
 
-function answerOf(status: number, name: string): string {
-  const body = JSON.stringify({ error: name });
+function rawResponse(status: number, code: string): string {
+  const body = JSON.stringify({ error: code });
   const headers = {
     "content-type": "application/json; charset=utf-8",
     "content-length": String(body.length),
@@ -32,8 +33,8 @@ function answerOf(status: number, name: string): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`;
 }
 
-function refusalOf(code: string | undefined): [status: number, name: string] {
-  switch (code) {
+function refusalFor(parserCode: string | undefined): [status: number, code: string] {
+  switch (parserCode) {
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return [408, "request_timeout"];
     case "HPE_HEADER_OVERFLOW":

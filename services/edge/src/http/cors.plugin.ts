@@ -3,13 +3,13 @@ import plugin from "fastify-plugin";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** Answer browsers of every origin, so that the widget can read even a refusal; the boundary is the check of the key's domains. */
+    /** Allow every origin, so that the widget can read refusals too. Access is controlled by the key's allowed domains. */
     cors?: boolean;
   }
 }
 
-const EXPOSED = "Retry-After, RateLimit, RateLimit-Policy";
-const PREFLIGHT_SECONDS = "600";
+const EXPOSED_HEADERS = "Retry-After, RateLimit, RateLimit-Policy";
+const PREFLIGHT_MAX_AGE_SECONDS = "600";
 
 export const cors = plugin(
   async (app) => {
@@ -25,10 +25,10 @@ function allowOrigin(request: FastifyRequest, reply: FastifyReply): void {
   reply.header("vary", "Origin");
   const { origin } = request.headers;
   if (origin === undefined || origin === "null") return;
-  reply.header("access-control-allow-origin", origin).header("access-control-expose-headers", EXPOSED);
+  reply.header("access-control-allow-origin", origin).header("access-control-expose-headers", EXPOSED_HEADERS);
 }
 
-/** Answers a preflight; anything else that is OPTIONS is a method like another. */
+/** Answers a CORS preflight. Any other OPTIONS request gets 405. */
 export function preflight(allow: string) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     if (request.headers["access-control-request-method"] === undefined) {
@@ -42,7 +42,7 @@ export function preflight(allow: string) {
       .code(204)
       .header("access-control-allow-methods", allow)
       .header("access-control-allow-headers", "Content-Type")
-      .header("access-control-max-age", PREFLIGHT_SECONDS)
+      .header("access-control-max-age", PREFLIGHT_MAX_AGE_SECONDS)
       .send();
   };
 }

@@ -5,42 +5,42 @@ import { routeOf } from "./http-metrics.plugin.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** The key of the error body: `error` in chat and config, `detail` in what needs an access token. */
+    /** The key of the error body: `detail` on routes that need an access token, `error` (the default) on all others. */
     errorKey?: "error" | "detail";
   }
 }
 
-/** Told of every refusal: its code, and the pattern of the route it was for. */
+/** Called for every refusal with its code and the pattern of its route. */
 export type OnRefusal = (code: string, route: string) => void;
 
-/** Counts a malformed request. Returns the refusal to answer instead when its client has sent too many. */
+/** Counts a malformed request. Returns the 429 to send instead if its client has sent too many. */
 export type CountMalformed = (request: FastifyRequest, reply: FastifyReply) => Promise<HttpError | undefined>;
 
 export type ErrorsOptions = { onRefusal: OnRefusal; countMalformed: CountMalformed };
 
 /**
- * One place that turns what a route throws into an answer: a status, `{"<key>": "<code>"}`, never anything of the inside. It counts
- * the malformed requests: those that failed validation (400) and those that were too large (413).
+ * Turns every error that a route throws into a response: a status and `{"<key>": "<code>"}`, without internal details. Counts requests
+ * that fail validation (400) or are too large (413) as malformed.
  */
 export const errors = plugin<ErrorsOptions>(
   async (app, { onRefusal, countMalformed }) => {
     app.setErrorHandler<FastifyError | Error>(async (error, request, reply) => {
       const thrown = error instanceof HttpError ? error : fromFramework(error);
       const isMalformed = thrown.status === 400 || thrown.status === 413;
-      const known = (isMalformed && (await countMalformed(request, reply))) || thrown;
-      if (known.status >= 500) request.log.warn({ error, code: known.code }, "request failed");
-      onRefusal(known.code, routeOf(request));
+      const refusal = (isMalformed && (await countMalformed(request, reply))) || thrown;
+      if (refusal.status >= 500) request.log.warn({ error, code: refusal.code }, "request failed");
+      onRefusal(refusal.code, routeOf(request));
       const key = request.routeOptions.config.errorKey ?? "error";
-      // Fastify would close the connection, and who is still sending would see it reset instead of an answer. Node reads and
-      // throws away what is left of the body, until the request timeout.
+      // Fastify would close the connection, and a client that is still sending would see a reset instead of the response. The rest of
+      // the body is read and discarded until the request timeout.
       if (thrown.status === 413) reply.removeHeader("connection");
       return reply
-        .code(known.status)
-        .headers(known.headers)
+        .code(refusal.status)
+        .headers(refusal.headers)
         .header("cache-control", "no-store")
-        .send({ [key]: known.code });
+        .send({ [key]: refusal.code });
     });
-    // A not-found handler would run after the body was read.
+    // A hook, because a not-found handler would run only after the body is read.
     app.addHook("onRequest", (request, _, done) => {
       done(request.is404 ? new HttpError(404, "not_found") : undefined);
     });
@@ -48,7 +48,7 @@ export const errors = plugin<ErrorsOptions>(
   { name: "errors" },
 );
 
-/** Fastify's own refusals in our words. */
+/** Translates Fastify's own errors into documented codes. */
 function fromFramework(error: Error & { statusCode?: number }): HttpError {
   switch (error.statusCode) {
     case 413:

@@ -1,4 +1,4 @@
-/** An answer other than success, before any stream is open: an HTTP status, a documented code, and headers such as Retry-After. */
+/** An error response sent before a stream is open: an HTTP status, a documented code and headers such as Retry-After. */
 export class HttpError extends Error {
   readonly status: number;
   readonly code: string;
@@ -13,7 +13,7 @@ export class HttpError extends Error {
   }
 }
 
-/** A service of ours is away; the caller may try again in a second. */
+/** Returns a 503: another Parley service is unavailable, and the client may retry after a second. */
 export function unavailable(cause: unknown): HttpError {
   return new HttpError(503, "unavailable", { "retry-after": "1" }, { cause });
 }

@@ -9,42 +9,42 @@ export function createHttpMetrics(registry: Registry) {
   return {
     durations: new Histogram({
       name: "parley_http_request_duration_seconds",
-      help: "Time from a request to the end of its answer, a stream's end too, by route, method and status; 499: the client left before there was one.",
+      help: "Time from a request to the end of its response or stream, by route, method and status; 499 means the client left before a response.",
       labelNames: ["route", "method", "status"],
       buckets: DURATION_BUCKETS,
       registers,
     }),
     refusals: new Counter({
       name: "parley_requests_refused_total",
-      help: "Requests answered with an error before any stream, by route and code.",
+      help: "Requests answered with an error before a stream was open, by route and code.",
       labelNames: ["route", "code"],
       registers,
     }),
   };
 }
 
-const CLIENT_LEFT = 499;
-/** Whoever asks may name any method that the parser knows; these are the ones that are answered. */
+const CLIENT_GONE = 499;
+/** Methods with a label value of their own. All others share one, so that clients cannot create series. */
 const METHODS = new Set(["GET", "HEAD", "OPTIONS", "POST"]);
 
-/** What no route answers, or was no request at all. */
+/** The route label of requests without a route and of bytes that are not a request. */
 export const NO_ROUTE = "none";
 
-/** The pattern of the route that a request was led to, never its path: session ids stand in that. */
+/** Returns the pattern of a request's route. The path is not usable as a label because it contains session ids. */
 export function routeOf(request: FastifyRequest): string {
   return request.routeOptions.url ?? NO_ROUTE;
 }
 
-/** Times every request. */
+/** Observes the duration of every request. */
 export const httpMetrics = plugin<Pick<HttpMetrics, "durations">>(
   async (app, { durations }) => {
     app.addHook("onRequest", (request, reply, done) => {
       const startedAt = performance.now();
       const { raw } = reply;
-      // Also after an answer that was streamed past Fastify, and after one that nobody waited for.
+      // "close" also follows hijacked responses and clients that left early; Fastify's onResponse does not.
       raw.once("close", () => {
         const method = METHODS.has(request.method) ? request.method : "other";
-        const status = raw.headersSent ? raw.statusCode : CLIENT_LEFT;
+        const status = raw.headersSent ? raw.statusCode : CLIENT_GONE;
         durations.observe({ route: routeOf(request), method, status }, (performance.now() - startedAt) / 1_000);
       });
       done();

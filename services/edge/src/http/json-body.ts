@@ -3,21 +3,21 @@ import { shapeOf } from "./json-shape.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** A parsed JSON body whose every string can be stored: well-formed Unicode without NUL. */
+/** A parsed JSON body. All its strings are well-formed Unicode without NUL, so PostgreSQL can store them. */
 export type JsonObject = Record<string, unknown>;
 
-/** The body itself and the 32 levels of visitor_metadata, the only field that may be nested. */
+/** One level for the body and 32 for visitor_metadata, the only nested field. */
 const MAX_LEVELS = 1 + 32;
-/** The 16 KiB of visitor_metadata, if no string in it had content, and 1 KiB for the other fields. */
+/** 16 KiB for visitor_metadata, if it consists of structure alone, and 1 KiB for the other fields. */
 const MAX_STRUCTURE_BYTES = 17 * 1024;
 
 /**
- * Parses a request body whatever its Content-Type says. Throws 400 invalid_json unless it is UTF-8 JSON without a byte order mark,
- * and 400 invalid_message unless it is an object that can be stored and within the limits above.
+ * Parses a request body. Throws 400 invalid_json unless it is UTF-8 JSON without a byte order mark, and 400 invalid_message unless it is
+ * an object within the limits above that PostgreSQL can store.
  */
 export function parseJsonObject(bytes: Uint8Array = new Uint8Array()): JsonObject {
-  // JSON.parse takes up to 50 times as long for many small values as for one string of as many bytes. So what has too many is not
-  // parsed at all, not even to see whether it is JSON.
+  // JSON.parse takes up to 50 times as long for many small values as for one string of the same size. A body with too much structure
+  // is therefore refused before parsing, even if it is not JSON.
   const { levels, structureBytes } = shapeOf(bytes, MAX_STRUCTURE_BYTES);
   if (structureBytes > MAX_STRUCTURE_BYTES) throw invalidMessage();
   let value: unknown;
@@ -34,12 +34,12 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A field is missing, malformed or too large. */
+/** Returns a 400: a field is missing, malformed or too large. */
 export function invalidMessage(): HttpError {
   return new HttpError(400, "invalid_message");
 }
 
-// PostgreSQL refuses NUL and half a surrogate pair in text and jsonb.
+// PostgreSQL refuses NUL and lone surrogates in text and jsonb.
 function isStorable(value: unknown): boolean {
   if (typeof value === "string") return value.isWellFormed() && !value.includes("\0");
   if (Array.isArray(value)) return value.every(isStorable);

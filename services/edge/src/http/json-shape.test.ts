@@ -15,7 +15,7 @@ test.each([
   expect(shape(text)).toEqual({ levels, structureBytes });
 });
 
-test("the content of strings is no structure, whatever is escaped in it", () => {
+test("does not count string content as structure, also with escapes", () => {
   const texts = ["", "[{", '"', "\\", '\\"[', "\\\\", '\\\\"{,', "\u0000\ud83d\ude00\ud83d", "ä€😀"];
   for (const text of texts) {
     const json = JSON.stringify({ [text]: [text, 1] });
@@ -24,12 +24,12 @@ test("the content of strings is no structure, whatever is escaped in it", () => 
   }
 });
 
-test("a string that is not closed ends with the text", () => {
+test("treats the end of the text as the end of an unclosed string", () => {
   for (const text of ['"abc', '"abc\\', '"abc\\"', '"'])
     expect(shape(text), text).toEqual({ levels: 0, structureBytes: 2 });
 });
 
-test("the measuring stops above its limit", () => {
+test("stops measuring above the limit", () => {
   expect(shape("[".repeat(100_000), 10)).toEqual({ levels: 11, structureBytes: 11 });
   expect(shape('""'.repeat(100_000), 10)).toEqual({ levels: 0, structureBytes: 12 });
 });

@@ -1,7 +1,7 @@
 export type JsonShape = {
-  /** How deep objects and arrays are nested. */
+  /** The nesting depth of objects and arrays. */
   levels: number;
-  /** Bytes that are neither white space nor the content of a string: brackets, quotes, commas, colons, numbers and literals. */
+  /** Bytes that are neither white space nor string content: brackets, quotes, commas, colons, numbers and literals. */
   structureBytes: number;
 };
 
@@ -14,8 +14,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Measures what JSON.parse would have to build, in one pass that stops once it has counted more than `maxStructureBytes`. What it
- * returns of a text that is no JSON means nothing.
+ * Measures the structure of a JSON text without parsing it. Stops once it has counted more than `maxStructureBytes`. The result is
+ * meaningless if the text is not JSON.
  */
 export function shapeOf(text: Uint8Array, maxStructureBytes: number): JsonShape {
   let depth = 0;
@@ -34,7 +34,7 @@ export function shapeOf(text: Uint8Array, maxStructureBytes: number): JsonShape 
   return { levels, structureBytes };
 }
 
-/** Where the quote is that closes the string which begins at `start`; the text's length when there is none. */
+/** Returns the index of the quote that closes the string starting at `start`, or the text's length if it is not closed. */
 function endOfString(text: Uint8Array, start: number): number {
   let at = start + 1;
   while (at < text.length && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1;

@@ -16,34 +16,34 @@ type Endpoint = Pick<RouteOptions, "handler" | "onRequest" | "bodyLimit"> & {
   config: FastifyContextConfig;
 };
 
-/** Registers an endpoint that answers its one method, preflights if it serves browsers, and 405 with Allow for every other method. */
+/** Registers an endpoint with one method. Adds CORS preflights if `config.cors` is set, and 405 with Allow for all other methods. */
 export function endpoint(app: FastifyInstance, { method, url, config, ...route }: Endpoint): void {
   const allow = config.cors ? `${method}, OPTIONS` : method;
   app.route({ method, url, config, ...route });
-  const taken: string[] = [method];
+  const handled: string[] = [method];
   if (config.cors) {
-    answerUnread(app, { method: "OPTIONS", url, config }, preflight(allow));
-    taken.push("OPTIONS");
+    routeWithoutBody(app, { method: "OPTIONS", url, config }, preflight(allow));
+    handled.push("OPTIONS");
   }
-  const others = METHODS.filter((each) => !taken.includes(each) && app.supportedMethods.includes(each));
-  answerUnread(app, { method: others as HTTPMethods[], url, config }, async () => {
+  const otherMethods = METHODS.filter((each) => !handled.includes(each) && app.supportedMethods.includes(each));
+  routeWithoutBody(app, { method: otherMethods as HTTPMethods[], url, config }, async () => {
     throw new HttpError(405, "method_not_allowed", { allow });
   });
 }
 
-type Answer = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
-/** Registers a route that answers before the request's body is read. */
-function answerUnread(
+/** Registers a route that responds before the request's body is read. */
+function routeWithoutBody(
   app: FastifyInstance,
   route: Pick<RouteOptions, "method" | "url"> & { config: FastifyContextConfig },
-  answer: Answer,
+  handler: Handler,
 ): void {
-  app.route({ ...route, onRequest: answer, handler: answer });
+  app.route({ ...route, onRequest: handler, handler });
 }
 
-/** Teaches the router every method that the parser knows, so that none of them looks like an unknown path. */
-export function knowAllMethods(app: FastifyInstance): void {
+/** Adds every method of Node's parser to the router, so that an unusual one gets 405 and not 404. */
+export function supportAllMethods(app: FastifyInstance): void {
   for (const method of METHODS) {
     if (method !== "CONNECT" && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
   }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 import { endpoint } from "./methods.plugin.ts";
 
-/** GET /openapi.json: the description of this interface, for client generators and people with tools. */
+/** GET /openapi.json: the OpenAPI description of the public interface. */
 export function openapiRoute(app: FastifyInstance): void {
   const document = readFileSync(new URL("../../openapi.json", import.meta.url), "utf8");
   endpoint(app, {

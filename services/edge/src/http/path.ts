@@ -1,5 +1,5 @@
-/** The URL as it is, or with every percent sign taken literally when they do not spell UTF-8. */
-export function decodable(url: string): string {
+/** Returns the URL unchanged, or with every percent sign escaped if its escapes do not decode to UTF-8. */
+export function ensureDecodable(url: string): string {
   try {
     decodeURIComponent(url);
     return url;

@@ -1,11 +1,11 @@
 import plugin from "fastify-plugin";
 
-/** Smaller bodies are parsed and checked within half a millisecond whatever they hold, the largest within a few. */
+/** The worst smaller body takes 0.5 ms to parse and check, the worst body of all a few milliseconds. */
 const LARGE_BODY_BYTES = 8 * 1024;
 
 /**
- * Gives routes their body as bytes, whatever Content-Type says: the body decides what it is. In each turn of the event loop at most one
- * large body reaches its route, however many have arrived, so that other requests wait for one of them and not for all.
+ * Passes bodies to routes as bytes and ignores Content-Type, because clients send JSON with various types. At most one large body
+ * reaches its route in each turn of the event loop, so that another request waits for one of them and not for all.
  */
 export const rawBody = plugin(
   async (app) => {
@@ -23,7 +23,7 @@ export const rawBody = plugin(
       if (waiting.push(() => done(null, body)) === 1) setImmediate(handOver);
     });
     app.addHook("onRequest", (request, _, done) => {
-      // A header that cannot be read would be refused before the body is looked at.
+      // Fastify would refuse a malformed Content-Type before it reads the body.
       request.raw.headers["content-type"] = "application/octet-stream";
       done();
     });

@@ -1,10 +1,10 @@
 import plugin from "fastify-plugin";
 
-/** On every answer, the ones written past Fastify too. HSTS is the ingress', which ends TLS. */
+/** Set on every response, also on those written without Fastify. The ingress terminates TLS and sets HSTS. */
 export const SECURITY_HEADERS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
-  // Nothing of ours is a page but the playground, which brings a policy of its own.
+  // The only page is the playground, which sets its own policy.
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 } as const;
 

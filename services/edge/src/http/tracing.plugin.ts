@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import plugin from "fastify-plugin";
 
 /**
- * Begins a trace with each request of the API, and ends its span with the answer. It is always a new one: what a visitor's browser
- * sends along is a stranger's. Does nothing while traces are off.
+ * Starts a trace for each API request and ends its span when the response ends. Ignores incoming trace headers, because visitors'
+ * browsers are not trusted. Does nothing while tracing is off.
  */
 export const tracing = plugin(
   async (app: FastifyInstance) => {
@@ -25,7 +25,7 @@ export const tracing = plugin(
       }
       next();
     });
-    // Not before: the body comes with the socket's events, which belong to nobody.
+    // Not in onRequest: the body arrives in socket events, which would lose the span's async context.
     app.addHook("preHandler", (request, _, next) => {
       const span = spans.get(request);
       if (span === undefined) next();

@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http";
 import plugin from "fastify-plugin";
 
 /**
- * Discards what is left of a request's body once it is answered, so that a client that is still sending can read the answer. Node
- * would do it too, but read up to 2 MiB of each connection before it turns to the next one.
+ * Discards the rest of a request's body once the response is sent, so that a client that is still sending can read the response. Node does
+ * so too, but reads up to 2 MiB from one connection before it serves the next.
  */
 export const unreadBody = plugin(
   async (app) => {
@@ -15,7 +15,7 @@ export const unreadBody = plugin(
   { name: "unread-body" },
 );
 
-/** Reads one piece in each turn of the event loop; the request timeout ends it. */
+/** Reads one chunk per iteration of the event loop. The request timeout ends it. */
 function discard(raw: IncomingMessage): void {
   raw.on("data", () => {
     raw.pause();

@@ -2,12 +2,12 @@ import type { Counter, Gauge } from "@parley/service-kit";
 import type { RateLimiter } from "./rate-limiter.ts";
 
 export type FallbackMetrics = {
-  /** 1 while the last decision was a local one. */
+  /** 1 if the last decision was local, else 0. */
   onFallback: Gauge;
   localDecisions: Counter;
 };
 
-/** Asks `shared`, and `local` when it does not answer. */
+/** Decides with `shared`; if that fails, with `local`. */
 export function createFallbackLimiter(shared: RateLimiter, local: RateLimiter, metrics: FallbackMetrics): RateLimiter {
   return {
     async take(policy, subject) {

@@ -3,7 +3,7 @@ import { createLocalLimiter } from "./local-limiter.ts";
 
 const policy = { name: "chat", limit: 3, windowMs: 60_000 };
 
-test("never more than the limit passes in any window, and a refusal costs nothing", async () => {
+test("allows at most the limit in any window, and does not count refused requests", async () => {
   let now = 0;
   const limiter = createLocalLimiter(() => now);
   const passed: number[] = [];
@@ -16,7 +16,7 @@ test("never more than the limit passes in any window, and a refusal costs nothin
   expect(passed).toHaveLength(16);
 });
 
-test("a refused caller is told exactly when to come again", async () => {
+test("returns the exact wait with a refusal", async () => {
   let now = 1_000;
   const limiter = createLocalLimiter(() => now);
   for (let i = 0; i < 3; i++) await limiter.take(policy, "a");
@@ -26,7 +26,7 @@ test("a refused caller is told exactly when to come again", async () => {
   expect((await limiter.take(policy, "a")).allowed).toBe(true);
 });
 
-test("subjects and policies do not share a bucket", async () => {
+test("counts each subject and each policy separately", async () => {
   const limiter = createLocalLimiter(() => 0);
   for (let i = 0; i < 3; i++) await limiter.take(policy, "a");
   expect((await limiter.take(policy, "b")).allowed).toBe(true);
@@ -36,13 +36,13 @@ test("subjects and policies do not share a bucket", async () => {
 test.each([
   ["subjects", { subjects: 2, requests: 100 }, 2],
   ["requests of all subjects", { subjects: 100, requests: 6 }, 2],
-])("beyond its cap on %s the limiter forgets the subject that was silent longest", async (_, caps, kept) => {
+])("above its cap on %s, evicts the least recently used subject", async (_, caps, remaining) => {
   const limiter = createLocalLimiter(() => 0, caps);
   const subjects = ["a", "b", "c"];
   for (const subject of subjects) for (let i = 0; i < 3; i++) await limiter.take(policy, subject);
   const isLimited = async (subject: string) => !(await limiter.take(policy, subject)).allowed;
-  // The latest first: to ask again is to be heard of again.
+  // Latest first, because each check marks its subject as recently used.
   const limited = [await isLimited("c"), await isLimited("b"), await isLimited("a")];
-  expect(limited.filter(Boolean)).toHaveLength(kept);
+  expect(limited.filter(Boolean)).toHaveLength(remaining);
   expect(limited[2]).toBe(false);
 });

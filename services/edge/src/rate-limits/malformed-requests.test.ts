@@ -11,11 +11,11 @@ const { limit, windowMs } = POLICIES.malformed;
 /** Replicas that share one limiter, with a route for well-formed requests and one for malformed ones. */
 function createReplicas(count: number) {
   const clock = { now: 0 };
-  const asked: string[] = [];
+  const countedSubjects: string[] = [];
   const local = createLocalLimiter(() => clock.now);
   const limiter: RateLimiter = {
     take(policy, subject) {
-      asked.push(subject);
+      countedSubjects.push(subject);
       return local.take(policy, subject);
     },
   };
@@ -33,10 +33,10 @@ function createReplicas(count: number) {
     return async (path: "/good" | "/bad", remoteAddress = "192.0.2.1") =>
       app.inject({ url: path, remoteAddress }).then(({ statusCode, headers }) => ({ statusCode, headers }));
   });
-  return { clock, asked, replicas };
+  return { clock, countedSubjects, replicas };
 }
 
-test("an address is refused from the request above the limit until the oldest leaves the window", async () => {
+test("refuses an address from the first request above the limit until the oldest one leaves the window", async () => {
   const { clock, replicas } = createReplicas(1);
   const [send] = replicas;
   if (send === undefined) throw new Error("no replica");
@@ -61,19 +61,19 @@ test("an address is refused from the request above the limit until the oldest le
   expect((await send("/bad")).statusCode).toBe(400);
 });
 
-test("neither a well-formed request nor a refused one asks the limiter", async () => {
-  const { asked, replicas } = createReplicas(1);
+test("calls the limiter neither for well-formed nor for refused requests", async () => {
+  const { countedSubjects, replicas } = createReplicas(1);
   const [send] = replicas;
   await send?.("/good");
-  expect(asked).toEqual([]);
+  expect(countedSubjects).toEqual([]);
   for (let sent = 0; sent <= limit; sent++) await send?.("/bad");
-  expect(asked).toHaveLength(limit + 1);
+  expect(countedSubjects).toHaveLength(limit + 1);
   await send?.("/good");
   await send?.("/bad");
-  expect(asked).toHaveLength(limit + 1);
+  expect(countedSubjects).toHaveLength(limit + 1);
 });
 
-test("an IPv6 client is refused by its /64, and no other", async () => {
+test("refuses an IPv6 client's /64 and no other", async () => {
   const { replicas } = createReplicas(1);
   const [send] = replicas;
   for (let sent = 0; sent <= limit; sent++) await send?.("/bad", `2001:db8:0:1::${sent.toString(16)}`);
@@ -81,7 +81,7 @@ test("an IPv6 client is refused by its /64, and no other", async () => {
   expect((await send?.("/good", "2001:db8:0:2::1"))?.statusCode).toBe(200);
 });
 
-test("a replica refuses what another has counted from the first malformed request that it gets", async () => {
+test("a replica refuses an address that another counted after receiving one malformed request", async () => {
   const { replicas } = createReplicas(2);
   const [first, second] = replicas;
   for (let sent = 0; sent <= limit; sent++) await first?.("/bad");

@@ -5,23 +5,23 @@ import { rateLimited, setRateLimitHeaders } from "./enforce.ts";
 import { POLICIES, type RateLimiter } from "./rate-limiter.ts";
 
 /**
- * Limits how many malformed requests an address may send: those that fail validation, are too large, or show a bad access token.
- * Above the limit every request of the address is refused before its body is read, the well-formed ones too: telling them apart is
- * the work that the limit saves.
+ * Limits how many malformed requests an address may send: requests that fail validation, are too large, or have a bad access token.
+ * Above the limit, every request of the address is refused before its body is read. That includes well-formed requests, because
+ * detecting them is the work that the limit saves.
  */
 export type MalformedRequests = {
-  /** Counts a malformed request. Returns the 429 to answer instead when its address has sent too many. */
+  /** Counts a malformed request. Returns the 429 to send instead if its address has sent too many. */
   count(request: FastifyRequest, reply: FastifyReply): Promise<HttpError | undefined>;
-  /** An onRequest hook: answers 429 while the request's address is refused. Reads this process's memory only. */
+  /** An onRequest hook: sends 429 while the request's address is refused. Reads only this process's memory. */
   refuse(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void;
 };
 
-/** Refused addresses that this process remembers. One that it forgets is refused again at its next malformed request. */
+/** Cache size. An evicted address is refused again at its next malformed request. */
 const MAX_REFUSED = 10_000;
 
 /**
- * Counts in `limiter`, which replicas share. Each replica remembers by itself which addresses it refuses, and learns of one by the
- * first malformed request above the limit that it receives.
+ * Counts in `limiter`, which all replicas share. Each replica keeps its own list of refused addresses and adds an address when it
+ * receives the first malformed request above the limit.
  * @param now a monotonic clock in milliseconds.
  */
 export function createMalformedRequests(limiter: RateLimiter, now: () => number): MalformedRequests {

@@ -1,15 +1,15 @@
-/** What a bucket allows: `limit` requests in any window of `windowMs`. */
+/** Allows `limit` requests per subject in any window of `windowMs`. */
 export type Policy = { name: string; limit: number; windowMs: number };
 
 export type Decision = {
   allowed: boolean;
-  /** How many more would be allowed now. */
+  /** How many more requests would be allowed now. */
   remaining: number;
-  /** When the next one is allowed, or when the whole limit is free again if one is allowed now; milliseconds from now. */
+  /** Milliseconds until the bucket is empty again or, after a refusal, until the next request is allowed. */
   resetMs: number;
 };
 
-/** Counts a request of `subject` against a policy. A refused request counts nothing. */
+/** Counts a request of `subject` against a policy. Refused requests do not count. */
 export type RateLimiter = {
   take(policy: Policy, subject: string): Promise<Decision>;
 };

@@ -5,59 +5,60 @@ import { Redis } from "ioredis";
 import type { Decision, Policy, RateLimiter } from "./rate-limiter.ts";
 
 const SCRIPT = readFileSync(new URL("./sliding-window.lua", import.meta.url), "utf8");
-const ANSWER_WITHIN_MS = 50;
-/** A Redis that has been silent for so long is not waited for any more, until it says something. */
-const SILENT_AFTER_MS = 200;
-/** A connection on which nothing is answered for so long is given up for a new one: what is lost on its way does not say so. */
-const DEAD_AFTER_MS = 2_000;
+const REPLY_TIMEOUT_MS = 50;
+/** After this long without any reply, requests fail at once until Redis replies again. */
+const UNRESPONSIVE_AFTER_MS = 200;
+/** After this long without any reply, the connection is replaced: a network that drops packets reports no error. */
+const SOCKET_TIMEOUT_MS = 2_000;
 const SPAN = { kind: "client", attributes: { "db.system.name": "redis", "db.operation.name": "EVALSHA" } } as const;
 
-type Answer = [allowed: 0 | 1, remaining: number, resetMs: number];
+type Reply = [allowed: 0 | 1, remaining: number, resetMs: number];
 type RedisWithScript = Redis & {
-  slidingWindow(key: string, limit: number, windowMs: number, member: string): Promise<Answer>;
+  slidingWindow(key: string, limit: number, windowMs: number, member: string): Promise<Reply>;
 };
 
-/** A limiter that is exact over every process that shares the Redis; it rejects when Redis does not answer within 50 ms, or is known not to. */
+/** Rejects if Redis does not reply within 50 ms, or at once while Redis is unresponsive. */
 export type RedisLimiter = RateLimiter & { close(): void };
 
+/** Creates a limiter that is exact across all processes that share the Redis. */
 export function createRedisLimiter(url: string, log: Logger): RedisLimiter {
   const redis = new Redis(url, {
     connectionName: "parley-edge",
-    // A command resent after a reconnect would count twice, and one that waits in a queue would hold a visitor up.
+    // A command that is resent after a reconnect would count twice. A queued command would delay a visitor.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     connectTimeout: 1_000,
-    socketTimeout: DEAD_AFTER_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
     retryStrategy: (attempt) => Math.min(100 * attempt, 1_000),
   }) as RedisWithScript;
   redis.defineCommand("slidingWindow", { numberOfKeys: 1, lua: SCRIPT });
-  let away = false;
-  /** The answer that has been waited for longest; the others come after it. */
-  let overdue: Promise<Answer> | undefined;
-  let silent = false;
+  let isAway = false;
+  /** The oldest late reply. Redis replies in order, so it is enough to watch this one. */
+  let oldestLate: Promise<Reply> | undefined;
+  let isUnresponsive = false;
 
-  function watch(answer: Promise<Answer>): void {
-    if (overdue !== undefined) return;
-    overdue = answer;
-    const timer = afterReading(SILENT_AFTER_MS - ANSWER_WITHIN_MS, () => {
-      silent = overdue === answer;
+  function watchLate(reply: Promise<Reply>): void {
+    if (oldestLate !== undefined) return;
+    oldestLate = reply;
+    const timer = setTimeoutAfterIo(UNRESPONSIVE_AFTER_MS - REPLY_TIMEOUT_MS, () => {
+      isUnresponsive = oldestLate === reply;
     });
-    const here = () => {
+    const onSettled = () => {
       clearTimeout(timer);
-      overdue = undefined;
-      silent = false;
+      oldestLate = undefined;
+      isUnresponsive = false;
     };
-    answer.then(here, here);
+    reply.then(onSettled, onSettled);
   }
 
   redis.on("error", (error) => {
-    if (!away) log.warn({ error }, "redis is away: each edge limits alone");
-    away = true;
+    if (!isAway) log.warn({ error }, "redis connection lost, limiting locally");
+    isAway = true;
   });
   redis.on("ready", () => {
-    if (away) log.info("redis is back");
-    away = false;
+    if (isAway) log.info("redis connection restored");
+    isAway = false;
   });
 
   return {
@@ -66,32 +67,35 @@ export function createRedisLimiter(url: string, log: Logger): RedisLimiter {
   };
 
   async function take(policy: Policy, subject: string): Promise<Decision> {
-    if (silent) throw new Error("redis is silent");
+    if (isUnresponsive) throw new Error("redis is unresponsive");
     const key = `parley:rate:${policy.name}:${subject}`;
-    const answer = redis.slidingWindow(key, policy.limit, policy.windowMs, randomUUID());
-    const [allowed, remaining, resetMs] = await inTime(answer, ANSWER_WITHIN_MS, () => watch(answer));
+    const reply = redis.slidingWindow(key, policy.limit, policy.windowMs, randomUUID());
+    const [allowed, remaining, resetMs] = await withTimeout(reply, REPLY_TIMEOUT_MS, () => watchLate(reply));
     return { allowed: allowed === 1, remaining, resetMs };
   }
 }
 
-/** Rejects when the answer is not here in time, and tells so. */
-function inTime<T>(answer: Promise<T>, timeoutMs: number, onLate: () => void): Promise<T> {
+/** Rejects and calls `onTimeout` if the reply does not arrive in time. */
+function withTimeout<T>(reply: Promise<T>, timeoutMs: number, onTimeout: () => void): Promise<T> {
   return new Promise((resolve, reject) => {
-    let isHere = false;
-    const timer = afterReading(timeoutMs, () => {
-      if (isHere) return;
-      onLate();
-      reject(new Error("redis did not answer in time"));
+    let hasSettled = false;
+    const timer = setTimeoutAfterIo(timeoutMs, () => {
+      if (hasSettled) return;
+      onTimeout();
+      reject(new Error("redis did not reply in time"));
     });
-    const here = () => {
-      isHere = true;
+    const onSettled = () => {
+      hasSettled = true;
       clearTimeout(timer);
     };
-    answer.then(resolve, reject).finally(here);
+    reply.then(resolve, reject).finally(onSettled);
   });
 }
 
-/** What has arrived while this process was busy is read before the time is up: that is not Redis' delay. */
-function afterReading(timeoutMs: number, work: () => void): NodeJS.Timeout {
+/**
+ * Like setTimeout, but lets pending I/O run first. ioredis' own commandTimeout does not: after a busy period of this process it rejects
+ * replies that have already arrived, and 600 simultaneous requests then do not all get a decision.
+ */
+function setTimeoutAfterIo(timeoutMs: number, work: () => void): NodeJS.Timeout {
   return setTimeout(() => setImmediate(work), timeoutMs);
 }

@@ -33,47 +33,47 @@ describeWith("redis", "the limiter on Redis", () => {
     };
   });
 
-  test("three replicas asked 600 times at once let exactly 60 pass", async () => {
-    // On a machine that is overrun Redis may miss its 50 ms; then what is promised is tried again.
-    const passes = async (attempt: number) => {
-      const asked = Array.from({ length: 600 }, (_, i) => replicas[i % 3]?.take(policy, `198.51.100.${attempt}`));
-      const answers = await Promise.allSettled(asked);
-      if (answers.some(({ status }) => status === "rejected")) return undefined;
-      return answers.filter((answer) => answer.status === "fulfilled" && answer.value?.allowed).length;
+  test("three replicas allow exactly 60 of 600 simultaneous requests", async () => {
+    // On an overloaded machine Redis may miss its 50 ms. Then not all requests were decided here, so try again.
+    const countAllowed = async (attempt: number) => {
+      const requests = Array.from({ length: 600 }, (_, i) => replicas[i % 3]?.take(policy, `198.51.100.${attempt}`));
+      const decisions = await Promise.allSettled(requests);
+      if (decisions.some(({ status }) => status === "rejected")) return undefined;
+      return decisions.filter((decision) => decision.status === "fulfilled" && decision.value?.allowed).length;
     };
-    let passed: number | undefined;
-    for (let attempt = 0; attempt < 20 && passed === undefined; attempt++) passed = await passes(attempt);
-    expect(passed).toBe(60);
+    let allowed: number | undefined;
+    for (let attempt = 0; attempt < 20 && allowed === undefined; attempt++) allowed = await countAllowed(attempt);
+    expect(allowed).toBe(60);
   });
 
-  test("never more than the limit passes in any window, also across its border", async () => {
+  test("allows at most the limit in any window, also across window boundaries", async () => {
     const quick = { name: "quick", limit: 5, windowMs: 200 };
     const passed: number[] = [];
     const until = performance.now() + 900;
     while (performance.now() < until) {
       const before = performance.now();
-      // On a machine that stalls one may come too late: then nobody passes by it.
+      // On a stalled machine a reply may be late. Such a request is not allowed.
       const decision = await replicas[0]?.take(quick, "a").catch((error: Error) => {
-        expect(error.message).toBe("redis did not answer in time");
+        expect(error.message).toBe("redis did not reply in time");
       });
       if (decision?.allowed) passed.push(before);
     }
     expect(passed.length).toBeGreaterThanOrEqual(15);
     for (const [i, time] of passed.entries()) {
       const sixth = passed[i + 5];
-      // A decision is taken after it was asked for, so two that are asked a little closer than the window may both be right.
+      // `passed` has the times of the requests, and Redis decides a little later: allow 20 ms of difference.
       if (sixth !== undefined) expect(sixth - time).toBeGreaterThan(quick.windowMs - 20);
     }
   });
 
-  test("what a bucket holds disappears by itself", async () => {
+  test("a bucket expires", async () => {
     await replicas[0]?.take({ name: "short", limit: 5, windowMs: 100 }, "b");
     const redis = new Redis(server.url);
     await expect.poll(() => redis.exists("parley:rate:short:b"), { timeout: 2_000 }).toBe(0);
     redis.disconnect();
   });
 
-  test("a Redis that stops answering delays decisions by no more than 100 ms at p99, and each replica then limits alone", async () => {
+  test("while Redis does not reply, decisions take at most 100 ms at p99 and each replica limits locally", async () => {
     const registers = [createRegistry("test")];
     const onFallback = new Gauge({ name: "test_fallback", help: "test", registers });
     const localDecisions = new Counter({ name: "test_local_total", help: "test", registers });
@@ -93,9 +93,9 @@ describeWith("redis", "the limiter on Redis", () => {
         if ((await limiter.take(policy, "203.0.113.9")).allowed) passed++;
         delaysMs.push(performance.now() - started);
       }
-      // At p99: one in a hundred may meet a busy machine.
+      // p99: one of 100.
       expect(delaysMs.filter((delay) => delay > 100).length).toBeLessThanOrEqual(1);
-      // After a moment nobody waits for it any more.
+      // Once Redis is known to be unresponsive, requests no longer wait for it.
       expect(delaysMs.filter((delay) => delay > 40).length).toBeLessThanOrEqual(10);
       expect(passed).toBe(60);
       expect((await onFallback.get()).values[0]?.value).toBe(1);
@@ -110,33 +110,33 @@ describeWith("redis", "the limiter on Redis", () => {
     await expect.poll(fallback, { timeout: 5_000 }).toBe(0);
   });
 
-  test("a connection that swallows everything is given up for a new one", async () => {
+  test("replaces a connection that drops all data", async () => {
     const { port } = new URL(server.url);
     let connections = 0;
-    const swallower = createServer((client) => {
+    const proxy = createServer((client) => {
       const target = connect(Number(port), "127.0.0.1");
       client.once("close", () => target.destroy()).on("error", () => undefined);
       target.pipe(client);
       const isFirst = connections++ === 0;
-      client.on("data", (bytes) => (isFirst && isSwallowing) || target.write(bytes));
+      client.on("data", (bytes) => (isFirst && isDropping) || target.write(bytes));
     });
-    let isSwallowing = false;
-    await once(swallower.listen(0, "127.0.0.1"), "listening");
-    const limiter = createRedisLimiter(`redis://127.0.0.1:${(swallower.address() as AddressInfo).port}`, log);
+    let isDropping = false;
+    await once(proxy.listen(0, "127.0.0.1"), "listening");
+    const limiter = createRedisLimiter(`redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`, log);
     try {
-      const answers = () =>
+      const hasReplied = () =>
         limiter.take(policy, "203.0.113.11").then(
           () => true,
           () => false,
         );
-      await expect.poll(answers).toBe(true);
-      isSwallowing = true;
-      expect(await answers()).toBe(false);
-      await expect.poll(answers, { timeout: 10_000 }).toBe(true);
+      await expect.poll(hasReplied).toBe(true);
+      isDropping = true;
+      expect(await hasReplied()).toBe(false);
+      await expect.poll(hasReplied, { timeout: 10_000 }).toBe(true);
       expect(connections).toBe(2);
     } finally {
       limiter.close();
-      swallower.close();
+      proxy.close();
     }
   });
 });

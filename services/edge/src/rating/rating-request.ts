@@ -4,12 +4,12 @@ import { HttpError, invalidMessage, type JsonObject, parseJsonObject } from "../
 
 export type RatingRequest = { publicKey: string; sessionId: string; messageId: bigint; rating: "up" | "down" | "" };
 
-/** Room for a key of some thousand characters, so that a key that cannot exist is still answered as one. */
+/** Has room for a key of thousands of characters, so that an impossible key gets invalid_api_key and not payload_too_large. */
 export const MAX_RATING_BODY_BYTES = 8 * 1024;
 const RATINGS = ["up", "down", ""] as const;
 const DECIMAL = /^[1-9]\d{0,15}$/;
 
-/** Reads the body of POST /api/chat/rating/; the message id as the meta event gave it, or as the export writes it. */
+/** Parses the body of POST /api/chat/rating/. Accepts the message id as a number (`meta` event) or as a string (export). */
 export function parseRatingRequest(bytes: Uint8Array | undefined): RatingRequest {
   const body = parseJsonObject(bytes);
   const publicKey = requiredText(body, "public_key");

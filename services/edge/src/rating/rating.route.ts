@@ -15,7 +15,7 @@ export type RatingDeps = {
 
 const RATE_TIMEOUT_MS = 3_000;
 
-/** POST /api/chat/rating/: a visitor's thumb up or down, or neither. */
+/** POST /api/chat/rating/: stores or removes a visitor's rating of a reply. */
 export function ratingRoute(app: FastifyInstance, deps: RatingDeps): void {
   endpoint(app, {
     method: "POST",

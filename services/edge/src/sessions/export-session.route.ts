@@ -16,7 +16,7 @@ export type ExportDeps = AuthDeps & {
 
 const EXPORT_TIMEOUT_MS = 10 * 60_000;
 
-/** GET /api/conversations/{session_id}/export.json: one conversation's transcript, streamed from the database's cursor. */
+/** GET /api/conversations/{session_id}/export.json: streams the transcript of one session from a database cursor. */
 export function exportRoute(app: FastifyInstance, deps: ExportDeps): void {
   endpoint(app, {
     method: "GET",
@@ -31,13 +31,13 @@ export function exportRoute(app: FastifyInstance, deps: ExportDeps): void {
       if (!isUuid(sessionId)) throw sessionNotFound();
       const { workspaceId } = caller;
       const stream = deps.streams.open(reply.raw, addressBucket(request.ip));
-      // All there is to wait for is the answer itself.
+      // Only the response keeps the slot open; no turn does.
       stream.close();
-      const pieces = deps.conversation.exportSession(
+      const chunks = deps.conversation.exportSession(
         { workspaceId, sessionId },
-        { timeoutMs: EXPORT_TIMEOUT_MS, signal: stream.over },
+        { timeoutMs: EXPORT_TIMEOUT_MS, signal: stream.mustEnd },
       );
-      const document = await firstPieceOrNotFound(pieces[Symbol.asyncIterator]());
+      const document = await firstChunkOrNotFound(chunks[Symbol.asyncIterator]());
       return reply
         .header("content-type", "application/json; charset=utf-8")
         .header("content-disposition", `attachment; filename="session-${sessionId}.json"`)
@@ -47,7 +47,7 @@ export function exportRoute(app: FastifyInstance, deps: ExportDeps): void {
   });
 }
 
-/** Callers without a good token are counted by address before they are refused. */
+/** Counts a request without a valid token by address before refusing it. */
 async function authenticateOrCount(deps: ExportDeps, request: FastifyRequest, reply: FastifyReply): Promise<Caller> {
   try {
     return await authenticate(deps, request, reply);
@@ -62,22 +62,25 @@ function sessionNotFound(cause?: unknown): HttpError {
   return new HttpError(404, "session_not_found", {}, { cause });
 }
 
-/** Waits for the first piece, while an answer other than 200 is still possible. Whoever stops reading ends the call. */
-async function firstPieceOrNotFound(pieces: AsyncIterator<ExportSessionResponse>): Promise<AsyncGenerator<Uint8Array>> {
+/** Waits for the first chunk, so that an error can still change the status. The generator cancels the call if the client stops reading. */
+async function firstChunkOrNotFound(chunks: AsyncIterator<ExportSessionResponse>): Promise<AsyncGenerator<Uint8Array>> {
   let first: IteratorResult<ExportSessionResponse>;
   try {
-    first = await pieces.next();
+    first = await chunks.next();
   } catch (error) {
     if (error instanceof RpcError && error.status === status.NOT_FOUND) throw sessionNotFound(error);
     throw unavailable(error);
   }
-  return all(first, pieces);
+  return streamChunks(first, chunks);
 }
 
-async function* all(first: IteratorResult<ExportSessionResponse>, pieces: AsyncIterator<ExportSessionResponse>) {
+async function* streamChunks(
+  first: IteratorResult<ExportSessionResponse>,
+  chunks: AsyncIterator<ExportSessionResponse>,
+) {
   try {
-    for (let piece = first; !piece.done; piece = await pieces.next()) yield piece.value.json;
+    for (let chunk = first; !chunk.done; chunk = await chunks.next()) yield chunk.value.json;
   } finally {
-    await pieces.return?.();
+    await chunks.return?.();
   }
 }

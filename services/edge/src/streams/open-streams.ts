@@ -6,138 +6,142 @@ import type { Stopwatch, TurnReport } from "../turns/index.ts";
 import type { StreamMetrics } from "./stream.metrics.ts";
 
 export type StreamCaps = {
-  /** Streams open in this process. */
+  /** Maximum number of streams open in this process. */
   process: number;
-  /** Of them, those of one client's address. */
+  /** Maximum number of streams open from one client address. */
   client: number;
 };
 
-/** A place among the streams of this process. */
+/** One open stream; it occupies a slot of this process. */
 export type Stream = {
-  /** Aborted when the reader is gone before the end. */
-  gone: AbortSignal;
-  /** Aborted when the reader is gone, or this process must end its streams. */
-  over: AbortSignal;
-  /** Nothing more will be written; the place is free once the reader has taken what there was, or is gone. */
+  /** Aborted when the connection closes before the response is complete. */
+  clientGone: AbortSignal;
+  /** Aborted when the connection closes or this process must end its streams. */
+  mustEnd: AbortSignal;
+  /** Call when nothing more will be written. The slot is freed once the client has received everything or is gone. */
   close(): void;
 };
 
-/** The long answers of this process: counted, capped, reported, and ended together when it stops. */
+/** Counts, limits and reports the open streams of this process, and ends them when it stops. */
 export type Streams = {
-  /** Takes a place for a response, of a client's bucket. Throws 503 when there is none, or none is given any more. */
-  open(raw: ServerResponse, client: string): Stream;
-  ended(report: TurnReport, watch: Stopwatch, log: FastifyBaseLogger): void;
-  /** Refuses new streams, waits for those open, and has what is left end after `graceMs`; resolves at the latest `lastWordsMs` later. */
-  drain(graceMs: number, lastWordsMs: number): Promise<void>;
+  /** Opens a stream for a response, counted for a client's bucket. Throws 503 at a cap or while the process drains. */
+  open(raw: ServerResponse, clientBucket: string): Stream;
+  /** Logs a finished turn and updates the metrics. */
+  report(report: TurnReport, watch: Stopwatch, log: FastifyBaseLogger): void;
+  /** Refuses new streams and waits for the open ones. After `graceMs` ends the rest and waits at most `endMs` for them. */
+  drain(graceMs: number, endMs: number): Promise<void>;
 };
 
-type Reader = {
+type OpenStream = {
   raw: ServerResponse;
-  /** When it was last seen to have taken something. */
-  takenAtMs: number;
-  /** Not composed of other signals: what hangs on such a one survives until the next full garbage collection. */
-  over: AbortController;
+  /** When the client was last seen to receive data. */
+  lastProgressMs: number;
+  /** A controller instead of AbortSignal.any(): listeners of a composed signal leak until the next full garbage collection. */
+  mustEnd: AbortController;
 };
 
-/** A reader that takes nothing for this long is cut off. */
-const STALL_MS = 30_000;
-const LOOK_EVERY_MS = 1_000;
-/** The same for the last words of a process that stops. */
-const LAST_STALL_MS = 1_000;
+/** A client that receives nothing for this long is disconnected. */
+const STALL_TIMEOUT_MS = 30_000;
+const STALL_CHECK_INTERVAL_MS = 1_000;
+/** The same limit while the process ends its streams. */
+const SHUTDOWN_STALL_TIMEOUT_MS = 1_000;
 const RETRY_AFTER_SECONDS = "5";
+/** The phases before the first token that Parley itself spends: all but `queue`, `provider` and `tools`. */
+const OWN_PHASES = ["token", "limits", "key", "open", "retrieval", "reserve", "own"];
 
 /** @param now a monotonic clock in milliseconds. */
 export function createStreams(caps: StreamCaps, metrics: StreamMetrics, now: () => number): Streams {
-  const clients = new Map<string, number>();
-  const readers = new Set<Reader>();
-  let open = 0;
-  let draining = false;
-  let ending = false;
-  let drained: (() => void) | undefined;
+  const countByClient = new Map<string, number>();
+  const streams = new Set<OpenStream>();
+  let openCount = 0;
+  let isDraining = false;
+  let isEnding = false;
+  let onEmpty: (() => void) | undefined;
 
-  function refuseOrGoOn(client: string): void {
-    const fromClient = clients.get(client) ?? 0;
-    const isFull = open >= caps.process;
-    const reason = draining ? "draining" : isFull ? "process" : fromClient >= caps.client ? "client" : undefined;
+  function refuseIfFull(clientBucket: string): void {
+    const clientCount = countByClient.get(clientBucket) ?? 0;
+    const isFull = openCount >= caps.process;
+    const reason = isDraining ? "draining" : isFull ? "process" : clientCount >= caps.client ? "client" : undefined;
     if (reason === undefined) return;
     metrics.refused.inc({ reason });
     if (reason === "draining") throw new HttpError(503, "unavailable", { "retry-after": "1", connection: "close" });
     throw new HttpError(503, "overloaded", { "retry-after": RETRY_AFTER_SECONDS });
   }
 
-  // A timeout of the socket would not do: it begins anew with every byte that comes in, and a reader that takes nothing can send.
+  // A socket timeout does not detect a stalled client: incoming bytes restart it, and a client can send without reading.
   setInterval(() => {
     const at = now();
     let bufferedBytes = 0;
-    for (const reader of readers) {
-      const { raw } = reader;
+    for (const stream of streams) {
+      const { raw } = stream;
       bufferedBytes += raw.writableLength;
-      if (raw.writableLength === 0) reader.takenAtMs = at;
-      else if (at - reader.takenAtMs >= STALL_MS) {
+      if (raw.writableLength === 0) stream.lastProgressMs = at;
+      else if (at - stream.lastProgressMs >= STALL_TIMEOUT_MS) {
         metrics.stalled.inc();
-        // What the system still holds for this reader goes with it.
+        // A reset also drops the data in the kernel's send buffer.
         raw.socket?.resetAndDestroy();
       }
     }
     metrics.buffered.set(bufferedBytes);
-  }, LOOK_EVERY_MS).unref();
+  }, STALL_CHECK_INTERVAL_MS).unref();
 
-  function take(client: string): void {
-    metrics.open.set(++open);
-    clients.set(client, (clients.get(client) ?? 0) + 1);
+  function acquireSlot(clientBucket: string): void {
+    metrics.open.set(++openCount);
+    countByClient.set(clientBucket, (countByClient.get(clientBucket) ?? 0) + 1);
   }
 
-  function giveBack(client: string): void {
-    metrics.open.set(--open);
-    const left = (clients.get(client) ?? 1) - 1;
-    if (left === 0) clients.delete(client);
-    else clients.set(client, left);
-    if (open === 0) drained?.();
+  function releaseSlot(clientBucket: string): void {
+    metrics.open.set(--openCount);
+    const count = (countByClient.get(clientBucket) ?? 1) - 1;
+    if (count === 0) countByClient.delete(clientBucket);
+    else countByClient.set(clientBucket, count);
+    if (openCount === 0) onEmpty?.();
   }
 
   return {
-    open(raw, client) {
-      refuseOrGoOn(client);
-      const gone = new AbortController();
-      // Who left while their key was looked up will not say so again.
+    open(raw, clientBucket) {
+      refuseIfFull(clientBucket);
+      const clientGone = new AbortController();
+      // If the client left during the key lookup, no further close event follows.
       if (raw.destroyed) throw new HttpError(499, "client_gone");
-      take(client);
-      const over = new AbortController();
-      const reader = { raw, takenAtMs: now(), over };
-      readers.add(reader);
+      acquireSlot(clientBucket);
+      const mustEnd = new AbortController();
+      const stream = { raw, lastProgressMs: now(), mustEnd };
+      streams.add(stream);
       raw.on("drain", () => {
-        reader.takenAtMs = now();
+        stream.lastProgressMs = now();
       });
-      let unfinished = 2;
-      const finish = () => {
-        if (--unfinished === 0) giveBack(client);
+      // The slot is in use until both the caller and the response have closed.
+      let users = 2;
+      const release = () => {
+        if (--users === 0) releaseSlot(clientBucket);
       };
-      // request.raw closes as soon as a body has been read (fastify#4690); the response closes when its reader leaves.
+      // request.raw emits close as soon as the body is read (fastify#4690). The response emits it when the connection closes.
       raw.once("close", () => {
-        readers.delete(reader);
+        streams.delete(stream);
         if (!raw.writableFinished) {
-          gone.abort();
-          over.abort();
+          clientGone.abort();
+          mustEnd.abort();
         }
-        finish();
+        release();
       });
       return {
-        gone: gone.signal,
-        over: over.signal,
+        clientGone: clientGone.signal,
+        mustEnd: mustEnd.signal,
         close() {
-          finish();
-          if (ending) setTimeout(() => raw.destroy(), LAST_STALL_MS).unref();
+          release();
+          if (isEnding) setTimeout(() => raw.destroy(), SHUTDOWN_STALL_TIMEOUT_MS).unref();
         },
       };
     },
-    ended(report, watch, log) {
+    report(report, watch, log) {
       const { turnId, workspaceId, finish, errorCode, firstTokenMs, done, cause } = report;
       metrics.turns.inc({ finish, code: errorCode });
       const phases = Object.fromEntries(watch.phases.map((phase) => [phase.name, phase.microseconds / 1_000]));
       if (firstTokenMs > 0) {
         metrics.firstToken.observe(firstTokenMs / 1_000);
-        const { queue = 0, provider = 0 } = phases;
-        metrics.overhead.observe(Math.max(0, firstTokenMs - queue - provider) / 1_000);
+        const overheadMs = OWN_PHASES.reduce((sum, name) => sum + (phases[name] ?? 0), 0);
+        metrics.overhead.observe(overheadMs / 1_000);
       }
       metrics.duration.observe(done.latency_ms / 1_000);
       const line = {
@@ -149,18 +153,18 @@ export function createStreams(caps: StreamCaps, metrics: StreamMetrics, now: () 
         phases_ms: phases,
       };
       if (finish === "error") log.warn({ ...line, code: errorCode, error: cause }, "turn failed");
-      else log.info(line, "turn");
+      else log.info(line, "turn closed");
     },
-    async drain(graceMs, lastWordsMs) {
-      draining = true;
-      if (open === 0) return;
+    async drain(graceMs, endMs) {
+      isDraining = true;
+      if (openCount === 0) return;
       const empty = new Promise<void>((resolve) => {
-        drained = resolve;
+        onEmpty = resolve;
       });
       await Promise.race([empty, sleep(graceMs, undefined, { ref: false })]);
-      ending = true;
-      for (const { over } of readers) over.abort();
-      await Promise.race([empty, sleep(open === 0 ? 0 : lastWordsMs, undefined, { ref: false })]);
+      isEnding = true;
+      for (const { mustEnd } of streams) mustEnd.abort();
+      await Promise.race([empty, sleep(openCount === 0 ? 0 : endMs, undefined, { ref: false })]);
     },
   };
 }

@@ -2,25 +2,25 @@ import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { TurnSink } from "../turns/index.ts";
 
 export type SseOptions = {
-  /** Takes the response over and gives the headers that are due with the stream's status line. */
+  /** Takes the response over from Fastify and returns the headers to send with the status line. */
   open: () => OutgoingHttpHeaders | Record<string, string | number | string[] | undefined>;
-  /** A comment is sent after this much silence, so that no proxy takes the stream for dead. */
+  /** Interval of comments during silence. They keep proxies from closing the stream as idle. */
   heartbeatMs: number;
-  /** Once it is aborted nobody waits for a slow reader any more. */
-  hurry: AbortSignal;
+  /** Once aborted, writes no longer wait for a slow client. */
+  mustEnd: AbortSignal;
 };
 
-/** Of every stream of ours. */
+/** Headers of every SSE response. */
 export const STREAM_HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
-  // no-transform: a proxy that compresses would hold events back. nginx buffers unless told not to.
+  // no-transform: a proxy that compresses would delay events. x-accel-buffering: nginx buffers by default.
   "cache-control": "no-cache, no-transform",
   "x-accel-buffering": "no",
 };
 
 /**
- * Writes a turn's events as Server-Sent Events. Nothing is sent before `meta`. A token waits while the reader is slow, so what is
- * buffered stays within the socket's own high-water mark and one token.
+ * Writes a turn's events as Server-Sent Events. Sends nothing before `meta`. Backpressure: `token` waits while the client is slow, so the
+ * buffer holds at most the socket's high-water mark and one token.
  */
 export function createSseSink(raw: ServerResponse, options: SseOptions): TurnSink {
   let heartbeat: NodeJS.Timeout | undefined;
@@ -33,14 +33,14 @@ export function createSseSink(raw: ServerResponse, options: SseOptions): TurnSin
 
   return {
     meta(meta) {
-      // The headers leave with the first event, in one packet.
+      // Node sends the headers and the first event in one packet.
       raw.writeHead(200, { ...options.open(), ...STREAM_HEADERS });
       raw.socket?.setNoDelay(true);
       heartbeat = setInterval(() => raw.writableNeedDrain || raw.write(": still here\n\n"), options.heartbeatMs);
       raw.once("close", () => clearInterval(heartbeat));
       write("meta", meta);
     },
-    token: (text) => (write("token", { text }) ? undefined : drained(raw, options.hurry)),
+    token: (text) => (write("token", { text }) ? undefined : waitForDrain(raw, options.mustEnd)),
     blocked: (blocked) => void write("blocked", blocked),
     error: (failure) => void write("error", failure),
     done(done) {
@@ -51,18 +51,18 @@ export function createSseSink(raw: ServerResponse, options: SseOptions): TurnSin
   };
 }
 
-/** Resolves when the reader has taken what was written, or is gone, or there is no more time for it. */
-function drained(raw: ServerResponse, hurry: AbortSignal): Promise<void> {
+/** Resolves when the buffer has drained, the connection has closed or the stream must end. */
+function waitForDrain(raw: ServerResponse, mustEnd: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const finish = () => {
       raw.off("drain", finish);
       raw.off("close", finish);
-      hurry.removeEventListener("abort", finish);
+      mustEnd.removeEventListener("abort", finish);
       resolve();
     };
-    if (hurry.aborted) return resolve();
+    if (mustEnd.aborted) return resolve();
     raw.once("drain", finish);
     raw.once("close", finish);
-    hurry.addEventListener("abort", finish);
+    mustEnd.addEventListener("abort", finish);
   });
 }

@@ -17,9 +17,8 @@ export type Done = {
 };
 
 /**
- * Where a turn writes its events, in the contract's order. SSE is the first one.
- * `token` gives a promise when the reader is slow, which resolves when it can take more: to be awaited, so that it slows the model and
- * fills no memory.
+ * Receives a turn's events in the contract's order. SSE is the only implementation.
+ * `token` returns a promise when the visitor reads slowly. Await it before reading more from the model (backpressure).
  */
 export type TurnSink = {
   meta(meta: Meta): void;

@@ -11,7 +11,7 @@ const MESSAGES: Readonly<Record<FailureCode, string>> = {
 
 export const FAILURE_CODES = Object.keys(MESSAGES) as FailureCode[];
 
-/** The `error` event for a visitor; never holds the provider's text. */
+/** Returns the `error` event for a visitor. It never contains the provider's own message. */
 export function failure(code: FailureCode): Failure {
   return { code, message: MESSAGES[code] };
 }

@@ -2,43 +2,43 @@ import type { RpcClient } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import type { Lifecycle, Logger } from "@parley/service-kit";
 
-/** Three chances a lease. */
-const RENEWALS_A_LEASE = 3;
-const FIRST_RETRY_MS = 250;
+/** The lease survives two failed renewals. */
+const RENEWALS_PER_LEASE = 3;
+const FIRST_RETRY_DELAY_MS = 250;
 const TIMEOUT_MS = 5_000;
 
 export type Lease = {
-  /** Whether the lease was ever given; from then on this edge's turns are known to be its own. */
-  held(): boolean;
+  /** Whether the lease was ever granted. From then on the sweeper knows which turns belong to this edge. */
+  wasGranted(): boolean;
 };
 
-/** Renews this process's lease three times a lease (30 s, if nothing else was configured), and every quarter second until the first. */
+/** Renews this process's edge lease three times per lease (30 s by default). Until the first grant, retries every 250 ms. */
 export function keepLease(
   conversation: RpcClient<typeof ConversationService>,
   edgeId: string,
   log: Logger,
   lifecycle: Lifecycle,
 ): Lease {
-  let held = false;
-  let pauseMs = FIRST_RETRY_MS;
-  let stopped = false;
+  let wasGranted = false;
+  let delayMs = FIRST_RETRY_DELAY_MS;
+  let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
 
   async function renew(): Promise<void> {
     try {
       const { leaseSeconds } = await conversation.renewEdge({ edgeId }, { timeoutMs: TIMEOUT_MS });
-      held = true;
-      pauseMs = (leaseSeconds * 1_000) / RENEWALS_A_LEASE;
+      wasGranted = true;
+      delayMs = (leaseSeconds * 1_000) / RENEWALS_PER_LEASE;
     } catch (error) {
-      if (held) log.warn({ error }, "lease not renewed");
+      if (wasGranted) log.warn({ error }, "lease renewal failed");
     }
-    if (!stopped) timer = setTimeout(() => void renew(), pauseMs);
+    if (!isStopped) timer = setTimeout(() => void renew(), delayMs);
   }
 
   void renew();
   lifecycle.onClose("lease", () => {
-    stopped = true;
+    isStopped = true;
     clearTimeout(timer);
   });
-  return { held: () => held };
+  return { wasGranted: () => wasGranted };
 }

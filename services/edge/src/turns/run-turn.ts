@@ -14,13 +14,12 @@ import { failpoint, tracer } from "@parley/service-kit";
 import type { Blocked, Done, QuotaExceeded, TurnSink } from "./events.ts";
 import { failure, quotaExceededMessage } from "./failures.ts";
 import type { Stopwatch } from "./stopwatch.ts";
-import { ToolTime } from "./tool-time.ts";
 import type { TurnCloser } from "./turn-closer.ts";
-import { splitOpening, splitWait, timeOf } from "./turn-time.ts";
+import { measureTime, splitOpen, splitWait } from "./turn-time.ts";
 
 const OPEN_TIMEOUT_MS = 10_000;
 const RESERVE_TIMEOUT_MS = 10_000;
-/** Above the llm-proxy's own limit of five minutes, which ends a stream more gently. */
+/** Longer than the llm-proxy's own limit of five minutes, which ends a generation with a proper status. */
 const GENERATE_TIMEOUT_MS = 310_000;
 
 export type TurnDeps = {
@@ -44,14 +43,16 @@ export type TurnRequest = {
   userAgent: string;
 };
 
-export type TurnSignals = {
-  /** Aborted when the visitor's connection is gone. */
-  visitor: AbortSignal;
-  /** Aborted when it is gone, or this process must end its streams. */
-  over: AbortSignal;
+export type TurnContext = {
+  sink: TurnSink;
+  /** Aborted when the visitor's connection closes. */
+  visitorGone: AbortSignal;
+  /** Aborted when the visitor's connection closes or this process must end its streams. */
+  mustEnd: AbortSignal;
+  watch: Stopwatch;
 };
 
-/** What became of a turn, for the log and the metrics; no content. */
+/** The result of a turn for the log and the metrics. Contains no content. */
 export type TurnReport = {
   turnId: string;
   workspaceId: string;
@@ -59,12 +60,12 @@ export type TurnReport = {
   errorCode: string;
   firstTokenMs: number;
   done: Done;
-  /** What was thrown on the way, if anything was. */
+  /** The error that failed the turn, if there was one. */
   cause?: unknown;
 };
 
 /** How a reply ended, before it is stored. */
-type Ending = {
+type Ending = Readonly<{
   outcome: Outcome;
   content: string;
   model: string;
@@ -76,60 +77,53 @@ type Ending = {
   toolsCalled: Pick<ToolCall, "name" | "arguments" | "status" | "latencyMs">[];
   quota?: QuotaExceeded;
   blocked?: Blocked;
-  /** What was thrown, for the log. */
+  /** The error that failed the turn, for the log. */
   cause?: unknown;
+}>;
+
+const INTERNAL_ERROR: Ending = {
+  outcome: "error",
+  content: "",
+  model: "",
+  tokensIn: 0,
+  tokensOut: 0,
+  firstTokenMs: 0,
+  errorCode: "internal_error",
+  month: "",
+  toolsCalled: [],
 };
 
 /**
- * The life of a turn: open it, hold a message of the quota, stream the model's reply, store how it ended, and only then say so.
- * Writes to `sink` exactly one meta first and one done last. Throws only before meta: RpcError when the turn could not be opened.
+ * Runs a turn: opens it, reserves a message of the quota, streams the reply, stores the outcome, then sends `done`.
+ * Writes exactly one `meta` first and one `done` last. Throws only before `meta`: RpcError when the turn could not be opened.
  */
-export async function runTurn(
-  deps: TurnDeps,
-  request: TurnRequest,
-  sink: TurnSink,
-  signals: TurnSignals,
-  watch: Stopwatch,
-): Promise<TurnReport> {
-  const turnId = deps.newTurnId();
-  const { workspaceId, sessionId } = request;
-  tracer()?.annotate({ "parley.turn_id": turnId, "parley.workspace_id": workspaceId });
+export async function runTurn(deps: TurnDeps, request: TurnRequest, context: TurnContext): Promise<TurnReport> {
+  const { sink, watch } = context;
+  const turn = { workspaceId: request.workspaceId, turnId: deps.newTurnId() };
+  tracer()?.annotate({ "parley.turn_id": turn.turnId, "parley.workspace_id": turn.workspaceId });
 
-  const opened = await openTurn(deps, { ...request, turnId, edgeId: deps.edgeId }, watch);
+  const opened = await openTurn(deps, { ...request, ...turn, edgeId: deps.edgeId }, watch);
   failpoint("edge.opened");
-  sink.meta({ session_id: sessionId, message_id: Number(opened.messageId) });
+  sink.meta({ session_id: request.sessionId, message_id: Number(opened.messageId) });
 
-  // A blocked turn was stored as such when it was opened; it costs nothing and holds nothing.
+  // OpenTurn has already stored a blocked turn. It needs no hold and counts against no quota.
   if (opened.blocked !== undefined) {
     const { reason, fallback } = opened.blocked;
-    const time = timeOf(watch);
+    const time = measureTime(watch);
     sink.blocked({ reason, fallback });
-    const report = finish(sink, {
-      turnId,
-      workspaceId,
-      finish: "blocked",
-      errorCode: "",
-      firstTokenMs: 0,
-      done: doneOf("blocked", time),
-    });
-    deps.closer.note({ workspaceId, turnId, outcome: OUTCOMES.blocked.proto, ...time });
-    return report;
+    const done = doneOf("blocked", time);
+    sink.done(done);
+    deps.closer.recordTimings({ ...turn, outcome: OUTCOMES.blocked.proto, ...time });
+    return { ...turn, finish: "blocked", errorCode: "", firstTokenMs: 0, done };
   }
 
-  const ending = await answer(
-    deps,
-    { workspaceId, turnId, model: opened.model, prompt: opened.prompt },
-    sink,
-    signals,
-    watch,
-  );
-  const time = timeOf(watch);
+  const ending = await reserveAndGenerate(deps, { ...turn, model: opened.model, prompt: opened.prompt }, context);
+  const time = measureTime(watch);
   watch.enter("close");
   failpoint("edge.answered");
   const { quota: _, blocked, cause, outcome, ...content } = ending;
   const stored = await deps.closer.close({
-    workspaceId,
-    turnId,
+    ...turn,
     outcome: OUTCOMES[outcome].proto,
     ...content,
     blockedReason: blocked?.reason ?? "",
@@ -137,130 +131,119 @@ export async function runTurn(
   });
 
   failpoint("edge.closed");
-  return reportEnd(
-    sink,
-    { turnId, workspaceId, firstTokenMs: ending.firstTokenMs, cause },
-    ending,
-    stored,
-    time.latencyMs,
-  );
+  const end = sendEnd(sink, ending, stored, time.latencyMs);
+  return { ...turn, firstTokenMs: ending.firstTokenMs, cause, ...end };
 }
 
-/** Throws when the turn could not be opened; one that may have been opened all the same is seen to. */
+/** Throws when OpenTurn fails. If the turn may have been opened nevertheless, the closer closes it later. */
 async function openTurn(deps: TurnDeps, request: TurnRequest & { turnId: string; edgeId: string }, watch: Stopwatch) {
   watch.enter("open");
   try {
     const opened = await deps.conversation.openTurn(request, { timeoutMs: OPEN_TIMEOUT_MS });
-    splitOpening(watch, opened);
+    splitOpen(watch, opened);
     return opened;
   } catch (error) {
     const isRefusal = error instanceof RpcError && error.status === status.NOT_FOUND;
     const { workspaceId, turnId } = request;
-    if (!isRefusal) deps.closer.abandon({ workspaceId, turnId, ...timeOf(watch) });
+    if (!isRefusal) deps.closer.closeIfOpened({ workspaceId, turnId, ...measureTime(watch) });
     throw error;
   }
 }
 
-type Question = { workspaceId: string; turnId: string; model: string; prompt: Uint8Array };
+type GenerationInput = { workspaceId: string; turnId: string; model: string; prompt: Uint8Array };
 
-/** Holds a message and streams the reply. Whatever goes wrong is an ending, never an exception. */
-async function answer(
-  deps: TurnDeps,
-  question: Question,
-  sink: TurnSink,
-  signals: TurnSignals,
-  watch: Stopwatch,
-): Promise<Ending> {
-  const ending: Ending = {
-    outcome: "error",
-    content: "",
-    model: "",
-    tokensIn: 0,
-    tokensOut: 0,
-    firstTokenMs: 0,
-    errorCode: "internal_error",
-    month: "",
-    toolsCalled: [],
-  };
+/** Reserves a message of the quota and streams the reply. Returns failures as an ending and never throws. */
+async function reserveAndGenerate(deps: TurnDeps, input: GenerationInput, context: TurnContext): Promise<Ending> {
+  const { workspaceId, turnId } = input;
+  context.watch.enter("reserve");
+  let month: string;
   try {
-    const { workspaceId, turnId } = question;
-    watch.enter("reserve");
     const hold = await deps.quota.reserve({ workspaceId, turnId }, { timeoutMs: RESERVE_TIMEOUT_MS });
     failpoint("edge.reserved");
     if (hold.status === ReserveStatus.EXCEEDED) {
       const { plan, used, cap } = hold;
       const quota: QuotaExceeded = { code: "quota_exceeded", plan, used, cap, message: quotaExceededMessage() };
-      return { ...ending, outcome: "quota_exceeded", errorCode: "", quota };
+      return { ...INTERNAL_ERROR, outcome: "quota_exceeded", errorCode: "", quota };
     }
-    if (hold.status !== ReserveStatus.HELD) return ending;
-    ending.month = hold.month;
-    await stream(deps, question, ending, sink, signals.over, watch);
-  } catch (error) {
-    // An RPC failed or was cancelled: internal_error, unless the reply had ended before.
-    ending.cause = error;
+    if (hold.status !== ReserveStatus.HELD) return INTERNAL_ERROR;
+    month = hold.month;
+  } catch (cause) {
+    return cancelledIfGone({ ...INTERNAL_ERROR, cause }, context);
   }
-  // Who left does not see the end; that is not a failure of ours, unless the reply was complete already.
-  if (signals.visitor.aborted && ending.outcome !== "done") return { ...ending, outcome: "cancelled", errorCode: "" };
-  return ending;
+  return cancelledIfGone(await generate(deps, { ...input, month }, context), context);
 }
 
-/** Streams the model's reply into the sink and notes in `ending` what came and how it ended. */
-async function stream(
+/** Streams the reply into the sink. If the call fails, returns an internal error with the text and tool calls received so far. */
+async function generate(
   deps: TurnDeps,
-  question: Question,
-  ending: Ending,
-  sink: TurnSink,
-  signal: AbortSignal,
-  watch: Stopwatch,
-): Promise<void> {
-  const tools = new ToolTime(watch);
+  input: GenerationInput & { month: string },
+  { sink, mustEnd, watch }: TurnContext,
+): Promise<Ending> {
+  let content = "";
+  let firstTokenMs = 0;
+  let end: GenerateEnd | undefined;
+  let longestCallMs = 0;
+  let cause: unknown;
+  const toolsCalled: Ending["toolsCalled"] = [];
   watch.enter("first_token");
-  for await (const { event, waits } of deps.llm.generate(
-    { ...question, month: ending.month },
-    { timeoutMs: GENERATE_TIMEOUT_MS, signal },
-  )) {
-    if (waits !== undefined) splitWait(watch, waits);
-    if (event.case === "delta") {
-      if (ending.content === "") ending.firstTokenMs = watch.elapsedMs();
-      ending.content += event.value.text;
-      failpoint("edge.token");
-      watch.enter("tokens");
-      const taken = sink.token(event.value.text);
-      if (taken !== undefined) {
-        watch.enter("reader");
-        await taken;
+  try {
+    const options = { timeoutMs: GENERATE_TIMEOUT_MS, signal: mustEnd };
+    for await (const { event, waits } of deps.llm.generate(input, options)) {
+      if (waits !== undefined) splitWait(watch, waits);
+      if (event.case === "delta") {
+        const { text } = event.value;
+        if (content === "") firstTokenMs = watch.elapsedMs();
+        content += text;
+        longestCallMs = 0;
+        failpoint("edge.token");
         watch.enter("tokens");
-      }
-    } else if (event.case === "toolCall") {
-      const { name, arguments: given, status, latencyMs } = event.value;
-      ending.toolsCalled.push({ name, arguments: given, status, latencyMs });
-      tools.add(latencyMs);
-    } else if (event.case === "end") {
-      const { model, tokensIn, tokensOut } = event.value;
-      Object.assign(ending, { model, tokensIn, tokensOut }, outcomeOf(event.value));
+        const drained = sink.token(text);
+        if (drained !== undefined) {
+          watch.enter("reader");
+          await drained;
+          watch.enter("tokens");
+        }
+      } else if (event.case === "toolCall") {
+        const { name, arguments: args, status, latencyMs } = event.value;
+        toolsCalled.push({ name, arguments: args, status, latencyMs });
+        // Before the first text, both the calls and the provider requests between them are waits outside Parley.
+        if (content === "") watch.enter("provider");
+        // The calls of a round run in parallel, so a round takes as long as its longest call. Rounds without text between them
+        // cannot be told apart and count as one.
+        watch.split([["tools", latencyMs - longestCallMs]]);
+        longestCallMs = Math.max(longestCallMs, latencyMs);
+      } else if (event.case === "end") end = event.value;
     }
+  } catch (error) {
+    cause = error;
   }
+  const received = { ...INTERNAL_ERROR, month: input.month, content, firstTokenMs, toolsCalled, cause };
+  return end === undefined ? received : { ...received, ...resultOf(end) };
 }
 
-/** How a generation's end is stored. A blocked reply keeps only the text that is shown in its place. */
-function outcomeOf({ status, blocked }: GenerateEnd): Partial<Ending> {
-  const after = turnAfterGeneration(status);
-  if (after.outcome !== "blocked" || blocked === undefined) return after;
+/** Returns the fields that a generation's end decides. In a blocked reply, the fallback replaces the text. */
+function resultOf({ status, model, tokensIn, tokensOut, blocked }: GenerateEnd): Partial<Ending> {
+  const result = { model, tokensIn, tokensOut, ...turnAfterGeneration(status) };
+  if (result.outcome !== "blocked" || blocked === undefined) return result;
   const { reason, fallback } = blocked;
-  return { ...after, content: fallback, blocked: { reason, fallback } };
+  return { ...result, content: fallback, blocked: { reason, fallback } };
 }
 
-/** Reports the stored outcome to the visitor. It differs from the one seen here if another process closed the turn first. */
-function reportEnd(
+/** An incomplete reply counts as cancelled when its visitor is gone, even if it failed too. */
+function cancelledIfGone(ending: Ending, { visitorGone }: TurnContext): Ending {
+  if (!visitorGone.aborted || ending.outcome === "done") return ending;
+  return { ...ending, outcome: "cancelled", errorCode: "" };
+}
+
+/** Sends the stored outcome to the visitor. It differs from `ending` if another process closed the turn first. */
+function sendEnd(
   sink: TurnSink,
-  turn: Pick<TurnReport, "turnId" | "workspaceId" | "firstTokenMs" | "cause">,
   ending: Ending,
   stored: CloseTurnResponse | undefined,
   latencyMs: number,
-): TurnReport {
+): Pick<TurnReport, "finish" | "errorCode" | "done"> {
   const outcome = (stored && outcomeFromProto(stored.outcome)) ?? "error";
   const { finishReason, metric } = OUTCOMES[outcome];
-  const done = doneOf(finishReason, stored ?? { ...ending, latencyMs });
   let errorCode = "";
   if (outcome === "quota_exceeded") {
     errorCode = "quota_exceeded";
@@ -272,16 +255,13 @@ function reportEnd(
     errorCode = code;
     sink.error(failure(code));
   }
-  return finish(sink, { ...turn, finish: metric, errorCode, done });
+  const done = doneOf(finishReason, stored ?? { ...ending, latencyMs });
+  sink.done(done);
+  return { finish: metric, errorCode, done };
 }
 
 type Metering = { tokensIn?: number; tokensOut?: number; latencyMs: number; model?: string };
 
 function doneOf(finishReason: FinishReason, { tokensIn = 0, tokensOut = 0, latencyMs, model = "" }: Metering): Done {
   return { finish_reason: finishReason, tokens_in: tokensIn, tokens_out: tokensOut, latency_ms: latencyMs, model };
-}
-
-function finish(sink: TurnSink, report: TurnReport): TurnReport {
-  sink.done(report.done);
-  return report;
 }

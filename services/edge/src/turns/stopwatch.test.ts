@@ -9,7 +9,7 @@ function start() {
 
 const ms = (watch: Stopwatch) => watch.phases.map(({ name, microseconds }) => [name, microseconds / 1_000]);
 
-test("every moment belongs to one phase, in the order in which they were entered", () => {
+test("adds each moment to one phase and lists phases in the order of their first entry", () => {
   const { clock, watch } = start();
   clock.advance(2);
   watch.enter("open");
@@ -31,7 +31,7 @@ test("every moment belongs to one phase, in the order in which they were entered
   expect(watch.elapsedMs()).toBe(28);
 });
 
-test("a phase is split by what another clock has measured, and keeps the rest", () => {
+test("split moves measured parts out of the current phase and renames the rest", () => {
   const { clock, watch } = start();
   watch.enter("first_token");
   clock.advance(100);
@@ -51,7 +51,7 @@ test("a phase is split by what another clock has measured, and keeps the rest", 
   ]);
 });
 
-test("what is given away piece by piece is not given away again", () => {
+test("a second split divides only what the first one left in the current phase", () => {
   const { clock, watch } = start();
   watch.enter("first_token");
   clock.advance(100);
@@ -68,13 +68,13 @@ test("what is given away piece by piece is not given away again", () => {
 });
 
 test.each([
-  ["too much", 500, [["provider", 100]]],
-  ["less than nothing", -500, [["own", 100]]],
-])("whatever another clock says, the phases stay the wall time: %s", (_, told, expected) => {
+  ["more time than has passed", 500, [["provider", 100]]],
+  ["a negative time", -500, [["own", 100]]],
+])("the phases add up to the wall time when the other clock reports %s", (_, reportedMs, expected) => {
   const { clock, watch } = start();
   watch.enter("first_token");
   clock.advance(100);
-  watch.split([["provider", told]], "own");
+  watch.split([["provider", reportedMs]], "own");
   expect(ms(watch)).toEqual(expected);
   expect(watch.elapsedMs()).toBe(100);
 });

@@ -1,59 +1,59 @@
 export type Phase = { name: string; microseconds: number };
 
 /**
- * Cuts a turn's wall time into disjoint slices: every moment belongs to the phase that was entered last. A phase that is entered again
- * goes on where it stopped.
+ * Divides a turn's wall time into disjoint phases. Time counts for the phase that was entered last. Entering a phase again adds to its
+ * earlier time.
  */
 export class Stopwatch {
   readonly #startedAt: number;
   readonly #now: () => number;
-  /** Milliseconds by phase, in the order in which they were first entered. */
-  readonly #slices = new Map<string, number>();
+  /** Milliseconds by phase, in the order in which the phases were first entered. */
+  readonly #durations = new Map<string, number>();
   #current: string;
-  #since: number;
+  #lapStartedAt: number;
 
-  /** Starts in the phase `first`. @param now a monotonic clock in milliseconds. */
-  constructor(now: () => number, first: string) {
+  /** Starts in `firstPhase`. @param now a monotonic clock in milliseconds. */
+  constructor(now: () => number, firstPhase: string) {
     this.#now = now;
     this.#startedAt = now();
-    this.#since = this.#startedAt;
-    this.#current = first;
-    this.#slices.set(first, 0);
+    this.#lapStartedAt = this.#startedAt;
+    this.#current = firstPhase;
+    this.#durations.set(firstPhase, 0);
   }
 
-  /** Ends the phase it is in and begins another. */
+  /** Ends the current phase and starts another. */
   enter(phase: string): void {
     if (phase === this.#current) return;
     this.#lap();
     this.#current = phase;
-    if (!this.#slices.has(phase)) this.#slices.set(phase, 0);
+    if (!this.#durations.has(phase)) this.#durations.set(phase, 0);
   }
 
   /**
-   * Gives of all that the phase it is in has taken to other phases what another clock has measured, in milliseconds: in their order,
-   * and never more than there is, so that all phases together stay the wall time. The rest is called `name`.
+   * Moves time from the current phase to other phases, as measured by another clock. Each part gets at most what the current phase has
+   * left, so the phases still add up to the wall time. Renames the current phase to `remainder`.
    */
-  split(parts: readonly (readonly [phase: string, ms: number])[], name: string = this.#current): void {
+  split(parts: readonly (readonly [phase: string, ms: number])[], remainder: string = this.#current): void {
     this.#lap();
-    let left = this.#slices.get(this.#current) ?? 0;
+    let leftMs = this.#durations.get(this.#current) ?? 0;
     const shares = parts.map(([phase, ms]): [string, number] => {
-      const share = Math.min(Math.max(ms, 0), left);
-      left -= share;
+      const share = Math.min(Math.max(ms, 0), leftMs);
+      leftMs -= share;
       return [phase, share];
     });
-    if (name === this.#current) this.#slices.set(name, left);
+    if (remainder === this.#current) this.#durations.set(remainder, leftMs);
     else {
-      this.#slices.delete(this.#current);
-      this.#current = name;
-      this.#add(name, left);
+      this.#durations.delete(this.#current);
+      this.#current = remainder;
+      this.#add(remainder, leftMs);
     }
     for (const [phase, share] of shares) this.#add(phase, share);
   }
 
-  /** The phases until now; those in which no time was spent are left out. */
+  /** The phases until now, without those that took no time. */
   get phases(): Phase[] {
     this.#lap();
-    return [...this.#slices]
+    return [...this.#durations]
       .map(([name, ms]) => ({ name, microseconds: Math.round(ms * 1_000) }))
       .filter(({ microseconds }) => microseconds > 0);
   }
@@ -65,11 +65,11 @@ export class Stopwatch {
 
   #lap(): void {
     const now = this.#now();
-    this.#add(this.#current, now - this.#since);
-    this.#since = now;
+    this.#add(this.#current, now - this.#lapStartedAt);
+    this.#lapStartedAt = now;
   }
 
   #add(phase: string, ms: number): void {
-    this.#slices.set(phase, (this.#slices.get(phase) ?? 0) + ms);
+    this.#durations.set(phase, (this.#durations.get(phase) ?? 0) + ms);
   }
 }

@@ -8,88 +8,88 @@ import type { Logger } from "@parley/service-kit";
 type CloseTurnInit = MessageInitShape<typeof CloseTurnRequestSchema>;
 
 const ATTEMPT_TIMEOUT_MS = 2_000;
-const ANSWER_WITHIN_MS = 10_000;
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 2_000;
-/** By then a call that was given up has either committed or never will. */
-const ABANDONED_AFTER_MS = 12_000;
-/** While the conversation service is away every visitor abandons a turn; those beyond are left to the sweeper. */
-const MAX_ABANDONED = 1_000;
+const CLOSE_TIMEOUT_MS = 10_000;
+const FIRST_RETRY_DELAY_MS = 50;
+const MAX_RETRY_DELAY_MS = 2_000;
+/** Longer than OpenTurn's deadline: after this delay an OpenTurn that failed here has either committed or never will. */
+const CLOSE_IF_OPENED_DELAY_MS = 12_000;
+/** While the conversation service is down, OpenTurn fails for every visitor. The sweeper closes the turns above this limit. */
+const MAX_DELAYED_CLOSES = 1_000;
 
 export type TurnCloser = {
-  /** Stores an outcome and resolves with the one that stands; undefined when nobody answered within 10 s. */
+  /** Stores an outcome and returns the stored one, which may differ. Returns undefined if that did not succeed within 10 s. */
   close(request: CloseTurnInit): Promise<CloseTurnResponse | undefined>;
-  /** Sees to a turn of which nobody knows whether it was opened: if it was, it is closed as an error soon. */
-  abandon(turn: CloseTurnInit): void;
-  /** Adds to a turn that is closed already where its time went; nobody waits for it, and lost it is no harm. */
-  note(request: CloseTurnInit): void;
-  /** Resolves when no outcome is left untold, or after `timeoutMs`. */
-  settled(timeoutMs: number): Promise<void>;
+  /** Closes a turn whose OpenTurn result is unknown: 12 s later, as an error, if it was opened. */
+  closeIfOpened(turn: CloseTurnInit): void;
+  /** Adds the phases to a turn that is already closed. Best effort, in the background. */
+  recordTimings(request: CloseTurnInit): void;
+  /** Waits until every pending CloseTurn is acknowledged, at most `timeoutMs`. */
+  drain(timeoutMs: number): Promise<void>;
 };
 
 /**
- * Closes turns and does not give up: the visitor's leaving never cancels it, and an outcome that could not be told within 10 s goes
- * on being told as an error, until it is answered or this process ends and its lease with it.
+ * Closes turns with retries. A visitor who leaves does not cancel them. An outcome that could not be stored within 10 s is retried in
+ * the background as an error until it is stored or this process ends; then its lease expires and the sweeper closes the turn.
  */
 export function createTurnCloser(conversation: RpcClient<typeof ConversationService>, log: Logger): TurnCloser {
-  const untold = new Set<Promise<unknown>>();
+  const pending = new Set<Promise<unknown>>();
 
-  /** Undefined when the time is up or asking again cannot help. */
-  async function tell(request: CloseTurnInit, untilMs: number): Promise<CloseTurnResponse | undefined> {
-    let pauseMs = FIRST_PAUSE_MS;
-    while (performance.now() < untilMs) {
+  /** Returns undefined when the deadline has passed or the request was rejected. */
+  async function sendWithRetry(request: CloseTurnInit, deadlineMs: number): Promise<CloseTurnResponse | undefined> {
+    let delayMs = FIRST_RETRY_DELAY_MS;
+    while (performance.now() < deadlineMs) {
       try {
         return await conversation.closeTurn(request, { timeoutMs: ATTEMPT_TIMEOUT_MS });
       } catch (error) {
-        if (isFinal(error)) {
-          log.info({ turn_id: request.turnId, error }, "outcome not wanted");
+        if (isRejection(error)) {
+          log.info({ turn_id: request.turnId, error }, "turn close rejected");
           return undefined;
         }
-        log.warn({ turn_id: request.turnId, error }, "outcome not told yet");
-        await sleep(pauseMs);
-        pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+        log.warn({ turn_id: request.turnId, error }, "turn close failed, retrying");
+        await sleep(delayMs);
+        delayMs = Math.min(delayMs * 2, MAX_RETRY_DELAY_MS);
       }
     }
     return undefined;
   }
 
-  function tracked(answer: Promise<CloseTurnResponse | undefined>): Promise<CloseTurnResponse | undefined> {
-    untold.add(answer);
-    return answer.finally(() => untold.delete(answer));
+  function track(response: Promise<CloseTurnResponse | undefined>): Promise<CloseTurnResponse | undefined> {
+    pending.add(response);
+    return response.finally(() => pending.delete(response));
   }
 
-  let abandoned = 0;
-  async function closeAbandoned(turn: CloseTurnInit): Promise<undefined> {
-    await sleep(ABANDONED_AFTER_MS, undefined, { ref: false });
-    const failed = { ...turn, outcome: OUTCOMES.error.proto, errorCode: "internal_error" };
-    await tell(failed, performance.now() + ANSWER_WITHIN_MS);
-    abandoned--;
+  let delayedCloses = 0;
+  async function closeAfterDelay(turn: CloseTurnInit): Promise<void> {
+    await sleep(CLOSE_IF_OPENED_DELAY_MS, undefined, { ref: false });
+    await sendWithRetry(asInternalError(turn), performance.now() + CLOSE_TIMEOUT_MS);
+    delayedCloses--;
   }
 
   return {
-    abandon(turn) {
-      if (abandoned >= MAX_ABANDONED) return;
-      abandoned++;
-      void closeAbandoned(turn);
+    closeIfOpened(turn) {
+      if (delayedCloses >= MAX_DELAYED_CLOSES) return;
+      delayedCloses++;
+      void closeAfterDelay(turn);
     },
-    note(request) {
-      void tracked(tell(request, performance.now() + ATTEMPT_TIMEOUT_MS));
+    recordTimings(request) {
+      void track(sendWithRetry(request, performance.now() + ATTEMPT_TIMEOUT_MS));
     },
     async close(request) {
-      const stands = await tracked(tell(request, performance.now() + ANSWER_WITHIN_MS));
-      if (stands === undefined) {
-        const failed = { ...request, outcome: OUTCOMES.error.proto, errorCode: "internal_error" };
-        void tracked(tell(failed, Number.POSITIVE_INFINITY));
-      }
-      return stands;
+      const stored = await track(sendWithRetry(request, performance.now() + CLOSE_TIMEOUT_MS));
+      if (stored === undefined) void track(sendWithRetry(asInternalError(request), Number.POSITIVE_INFINITY));
+      return stored;
     },
-    async settled(timeoutMs) {
-      await Promise.race([Promise.allSettled([...untold]), sleep(timeoutMs, undefined, { ref: false })]);
+    async drain(timeoutMs) {
+      await Promise.race([Promise.allSettled([...pending]), sleep(timeoutMs, undefined, { ref: false })]);
     },
   };
 }
 
-/** Whether asking again cannot help: the turn was never opened, or the request itself is refused. */
-function isFinal(error: unknown): boolean {
+function asInternalError(request: CloseTurnInit): CloseTurnInit {
+  return { ...request, outcome: OUTCOMES.error.proto, errorCode: "internal_error" };
+}
+
+/** A retry cannot succeed: the turn was never opened, or the request is invalid. */
+function isRejection(error: unknown): boolean {
   return error instanceof RpcError && (error.status === status.NOT_FOUND || error.status === status.INVALID_ARGUMENT);
 }

@@ -3,10 +3,10 @@ import type { Waits } from "@parley/rpc/llm";
 import type { Stopwatch } from "./stopwatch.ts";
 
 /**
- * Where the time until now went, as the conversation service is told it. The phases' sum is the wall time: a clock that is read a second
- * time may be read milliseconds later.
+ * Returns the phases until now, as CloseTurn stores them, and their sum as the latency. Reading the clock a second time for the latency
+ * could give a different sum.
  */
-export function timeOf(watch: Stopwatch) {
+export function measureTime(watch: Stopwatch) {
   const { phases } = watch;
   const total = phases.reduce((sum, { microseconds }) => sum + microseconds, 0);
   return {
@@ -15,12 +15,12 @@ export function timeOf(watch: Stopwatch) {
   };
 }
 
-/** Of the opening that has just ended, the search for knowledge is a phase of its own. */
-export function splitOpening(watch: Stopwatch, { retrievalMicroseconds }: OpenTurnResponse): void {
+/** Moves the knowledge search that OpenTurn measured from the current phase to `retrieval`. */
+export function splitOpen(watch: Stopwatch, { retrievalMicroseconds }: OpenTurnResponse): void {
   watch.split([["retrieval", toMs(retrievalMicroseconds)]]);
 }
 
-/** Of the wait for the first token, what the llm-proxy has measured is others'; the rest is our own. */
+/** Splits the wait for the first event into the llm-proxy's queue, the provider and Parley's `own` rest. */
 export function splitWait(watch: Stopwatch, { queueMicroseconds, providerMicroseconds }: Waits): void {
   watch.split(
     [

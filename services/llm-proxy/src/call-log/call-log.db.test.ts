@@ -243,7 +243,7 @@ describe("the ledger's retention", () => {
     ]);
     const log = createLogger("test", "silent");
     const { signal } = new AbortController();
-    const remove = () => deleteOldCalls({ database: proxy.database, days: 30, batch: 10, log }, signal);
+    const remove = () => deleteOldCalls({ database: proxy.database, days: 30, batchRows: 10, log }, signal);
     // Two replicas at once.
     const deleted = await Promise.all([remove(), remove()]);
     expect(deleted[0] + deleted[1]).toBe(32);

@@ -2,76 +2,79 @@ import { type Database, type Lifecycle, type Logger, sqlState } from "@parley/se
 import type { Metrics } from "../metrics.ts";
 import { type CallRow, insertCalls } from "./calls.store.ts";
 
-type LedgerMetrics = Pick<Metrics, "ledgerRows" | "ledgerFailures">;
+type CallLogMetrics = Pick<Metrics, "callLogRows" | "callLogFailures">;
 
 const FLUSH_MS = 200;
 const MAX_BATCH_ROWS = 1_000;
 const MAX_WAITING_ROWS = 20_000;
 
-/** Takes the ledger's rows without making any reply wait, and stores them in batches. A database that is away delays them. */
-export class Ledger {
+/** Stores rows in batches in the background, so that no generation waits for the database. While the database is down, rows wait. */
+export class CallLog {
   readonly #database: Database;
-  readonly #metrics: LedgerMetrics;
+  readonly #metrics: CallLogMetrics;
   readonly #log: Logger;
   #waiting: CallRow[] = [];
-  #late: boolean = false;
+  #isLate: boolean = false;
   #flushing: Promise<void> | undefined;
 
-  constructor(database: Database, metrics: LedgerMetrics, log: Logger, lifecycle: Lifecycle) {
+  constructor(database: Database, metrics: CallLogMetrics, log: Logger, lifecycle: Lifecycle) {
     this.#database = database;
     this.#metrics = metrics;
     this.#log = log;
     const timer = setInterval(() => void this.#flush(), FLUSH_MS);
-    lifecycle.onClose("call ledger", async () => {
+    lifecycle.onClose("call log", async () => {
       clearInterval(timer);
       await this.#flush();
-      // The one under way may have begun before the last rows came.
+      // A flush that was already running may have missed the last rows.
       await this.#flush();
-      this.#drop(this.#waiting.length);
+      this.#dropOldest(this.#waiting.length);
     });
   }
 
   add(row: CallRow): void {
     this.#waiting.push(row);
-    this.#drop(this.#waiting.length - MAX_WAITING_ROWS);
+    this.#dropOldest(this.#waiting.length - MAX_WAITING_ROWS);
   }
 
   #flush(): Promise<void> {
-    this.#flushing ??= this.#store().finally(() => {
+    this.#flushing ??= this.#storeWaiting().finally(() => {
       this.#flushing = undefined;
     });
     return this.#flushing;
   }
 
-  async #store(): Promise<void> {
+  async #storeWaiting(): Promise<void> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, MAX_BATCH_ROWS);
       try {
         await insertCalls(this.#database, batch);
-        this.#metrics.ledgerRows.inc({ result: this.#late ? "late" : "stored" }, batch.length);
-        this.#late = false;
+        this.#metrics.callLogRows.inc({ result: this.#isLate ? "late" : "stored" }, batch.length);
+        this.#isLate = false;
       } catch (error) {
-        if (!this.#late) this.#log.warn({ error }, "the call ledger cannot be written; its rows wait");
-        this.#late = true;
-        this.#metrics.ledgerFailures.inc();
-        this.#keep(batch, error);
+        if (!this.#isLate) this.#log.warn({ error }, "call log write failed, retrying");
+        this.#isLate = true;
+        this.#metrics.callLogFailures.inc();
+        this.#requeue(batch, error);
         return;
       }
     }
   }
 
-  // Rows that the database itself refuses (SQLSTATE class 22 or 23) would be refused for ever, and hold up all others.
-  #keep(batch: CallRow[], error: unknown): void {
-    if (/^2[23]/.test(sqlState(error) ?? "")) this.#metrics.ledgerRows.inc({ result: "dropped" }, batch.length);
+  /** Drops rows that the database rejects (SQLSTATE class 22 or 23): it would reject them again, and they would block all others. */
+  #requeue(batch: CallRow[], error: unknown): void {
+    if (/^2[23]/.test(sqlState(error) ?? "")) this.#reportDropped(batch.length);
     else this.#waiting.unshift(...batch);
-    this.#drop(this.#waiting.length - MAX_WAITING_ROWS);
+    this.#dropOldest(this.#waiting.length - MAX_WAITING_ROWS);
   }
 
-  /** Drops the oldest `count` rows. */
-  #drop(count: number): void {
+  #dropOldest(count: number): void {
     if (count <= 0) return;
     this.#waiting.splice(0, count);
-    this.#metrics.ledgerRows.inc({ result: "dropped" }, count);
-    this.#log.warn({ rows: count }, "rows of the call ledger dropped");
+    this.#reportDropped(count);
+  }
+
+  #reportDropped(rows: number): void {
+    this.#metrics.callLogRows.inc({ result: "dropped" }, rows);
+    this.#log.warn({ rows }, "call log rows dropped");
   }
 }

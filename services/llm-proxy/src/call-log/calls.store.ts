@@ -1,6 +1,6 @@
 import type { Database, Queryable } from "@parley/service-kit";
 
-/** One try of a call, as its row keeps it; times in ms. */
+/** One attempt of a generation, an element of the column `tries`. */
 export type TryRow = {
   model: string;
   startedMs: number;
@@ -13,13 +13,15 @@ export type TryRow = {
   next: string;
 };
 
-/** One row of the call ledger. */
+/** One generation: a row of the call log, llm.calls. */
 export type CallRow = {
   workspaceId: string;
   callId: string;
   turnId: string;
+  /** The provider and the model of the last attempt. */
   provider: string;
   model: string;
+  /** The requested model or route; empty for the default. */
   asked: string;
   tokensIn: number;
   tokensOut: number;
@@ -27,20 +29,21 @@ export type CallRow = {
   queueMs: number;
   firstTokenMs: number;
   latencyMs: number;
+  /** Requests sent to providers. */
   attempts: number;
   failovers: number;
   outcome: string;
   reason: string;
   /** A decimal; null when the model has no price. */
   cost: string | null;
-  /** Times that the model was asked; more than one when it called tools. */
+  /** Times a model was prompted: once, and again after each round of tool calls. */
   rounds: number;
   toolCalls: number;
   /** Time spent waiting for tools. */
   toolsMs: number;
-  /** Every try, in order. */
+  /** Every attempt, in order. */
   tries: readonly TryRow[];
-  /** The UTC month its turn was reserved in, "YYYY-MM"; null when it belongs to no hold. */
+  /** The UTC month that the turn was reserved in, "YYYY-MM"; null when it was not reserved. */
   month: string | null;
   createdAt: Date;
 };
@@ -71,13 +74,13 @@ const COLUMNS = [
   ["createdAt", "created_at", "timestamptz"],
 ] as const satisfies readonly (readonly [keyof CallRow, string, string])[];
 
-// A batch whose answer was lost is sent again, so a row that is there already is left as it is.
+// A batch whose result was lost is sent again, so existing rows are skipped.
 const INSERT = `
   INSERT INTO llm.calls (${COLUMNS.map(([, column]) => column).join(", ")})
   SELECT * FROM unnest(${COLUMNS.map(([, , type], index) => `$${index + 1}::${type}[]`).join(", ")})
   ON CONFLICT DO NOTHING`;
 
-/** Stores a batch of rows in one statement; rows stored before stay as they are. */
+/** Inserts a batch of rows in one statement. Idempotent. */
 export async function insertCalls(database: Database, rows: readonly CallRow[]): Promise<void> {
   const values = COLUMNS.map(([field]) =>
     rows.map((row) => (field === "tries" ? JSON.stringify(row.tries) : row[field])),
@@ -89,20 +92,21 @@ const SELECT = `SELECT ${COLUMNS.map(([field, column]) => `${column} AS "${field
 
 const LIST_TURN = `${SELECT} WHERE workspace_id = $1 AND turn_id = $2 ORDER BY created_at, call_id`;
 
-/** The calls of one turn, in order. */
+/** Lists the generations of a turn, the oldest first. */
 export async function listCalls(database: Database, workspaceId: string, turnId: string): Promise<CallRow[]> {
   const values = [workspaceId, turnId];
   const { rows } = await database.query<CallRow>({ name: "list-calls", text: LIST_TURN, values });
   return rows;
 }
 
-/** A place among a workspace's calls. */
-export type CallPlace = { createdAt: Date; callId: string };
+/** The key of a row, for keyset pagination. */
+export type CallCursor = { createdAt: Date; callId: string };
 
-/** SQL for the first moment of a UTC month that comes as "YYYY-MM", and of the one after it, whatever time zone the database keeps. */
+/** Returns SQL for the start of a UTC month, given as an SQL expression of the form "YYYY-MM". It does not depend on the database's time zone. */
 export function monthStart(month: string): string {
   return `(to_date(${month}, 'YYYY-MM')::timestamp AT TIME ZONE 'UTC')`;
 }
+/** Returns SQL for the start of the month after. */
 export function monthEnd(month: string): string {
   return `((to_date(${month}, 'YYYY-MM') + interval '1 month') AT TIME ZONE 'UTC')`;
 }
@@ -116,12 +120,12 @@ const LIST_MONTH = `
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** A workspace's calls that began in a UTC month ("YYYY-MM"), the newest first, those before a place or all; at most `limit`. */
+/** Lists at most `limit` of a workspace's generations that started in a UTC month ("YYYY-MM"), the newest first, from before a cursor. */
 export async function listCallsOfMonth(
   database: Queryable,
   workspaceId: string,
   month: string,
-  { before, limit }: { before: CallPlace | undefined; limit: number },
+  { before, limit }: { before: CallCursor | undefined; limit: number },
 ): Promise<CallRow[]> {
   const { createdAt, callId } = before ?? { createdAt: "infinity", callId: LAST_ID };
   const values = [workspaceId, month, createdAt, callId, limit];

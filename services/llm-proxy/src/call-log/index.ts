@@ -1,2 +1,2 @@
-export type { Ledger } from "./call-log.worker.ts";
+export type { CallLog } from "./call-log.worker.ts";
 export type { CallRow, TryRow } from "./calls.store.ts";

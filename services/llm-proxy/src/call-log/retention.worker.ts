@@ -1,33 +1,30 @@
 import { type Database, type Logger, pause } from "@parley/service-kit";
 import { deleteExpiredCalls, listExpiredWorkspaces } from "./retention.store.ts";
 
-/** Rows deleted in one statement: few enough that it takes milliseconds. */
-const BATCH = 1_000;
-/** Between two statements, so that the database is left to others most of the time. */
+/** So few that a statement takes milliseconds. */
+const BATCH_ROWS = 1_000;
+/** The pause between two statements, so that most of the database's time is left to others. */
 const PAUSE_MS = 50;
 
-export type LedgerRetentionOptions = {
+export type RetentionOptions = {
   database: Database;
-  /** Days that the ledger keeps a call. */
+  /** The age, in days, from which rows are deleted. */
   days: number;
   log: Logger;
-  batch?: number;
+  batchRows?: number;
 };
 
-/**
- * Deletes the calls that are older than the ledger keeps them, a few at a time, until none is left or the signal comes. Replicas may do it
- * at once. Answers with the number of calls deleted.
- */
-export async function deleteOldCalls(options: LedgerRetentionOptions, signal: AbortSignal): Promise<number> {
-  const { database, days, log, batch = BATCH } = options;
+/** Deletes old rows in batches until none is left or the signal is aborted. Replicas may run it at once. Returns the number of deleted rows. */
+export async function deleteOldCalls(options: RetentionOptions, signal: AbortSignal): Promise<number> {
+  const { database, days, log, batchRows = BATCH_ROWS } = options;
   let deleted = 0;
   for (const workspaceId of await listExpiredWorkspaces(database, days)) {
-    for (let count = batch; count === batch && !signal.aborted; ) {
-      count = await deleteExpiredCalls(database, workspaceId, days, batch);
+    for (let count = batchRows; count === batchRows && !signal.aborted; ) {
+      count = await deleteExpiredCalls(database, workspaceId, days, batchRows);
       deleted += count;
       await pause(PAUSE_MS, signal);
     }
   }
-  if (deleted > 0) log.info({ calls: deleted }, "deleted calls that the ledger keeps no longer");
+  if (deleted > 0) log.info({ rows: deleted }, "expired call log rows deleted");
   return deleted;
 }

@@ -2,20 +2,20 @@ import type { Queryable } from "@parley/service-kit";
 import { monthEnd, monthStart } from "./calls.store.ts";
 import { EVERY_WORKSPACE } from "./workspaces.store.ts";
 
-/** What one workspace's calls of a month add up to. */
+/** The sums over one workspace's generations of a month. */
 export type CallSum = {
   workspaceId: string;
   calls: number;
   tokensIn: number;
   tokensOut: number;
-  /** A decimal, of the calls with a price. */
+  /** A decimal; the sum over the generations whose model has a price. */
   cost: string;
-  /** Calls that used tokens and have no price. */
+  /** Generations that used tokens of a model without a price. */
   unpricedCalls: number;
   estimatedCalls: number;
 };
 
-// A call is of the month its turn was reserved in, as the quota's books have it; without one of the month it began in.
+// A generation counts for the month that its turn was reserved in, like the turn's usage; without a reservation, for the month it started in.
 const SUM = `
   ${EVERY_WORKSPACE}
   SELECT sums.* FROM (
@@ -34,7 +34,7 @@ const SUM = `
   WHERE sums.calls > 0
   ORDER BY sums."workspaceId"`;
 
-/** The sums of a UTC month ("YYYY-MM"), of the workspaces given or of each, as far as they made a call. */
+/** Sums a UTC month ("YYYY-MM") for the given workspaces, or for every workspace. Leaves out workspaces without a generation in it. */
 export async function sumCalls(
   database: Queryable,
   month: string,

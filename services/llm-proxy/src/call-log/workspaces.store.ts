@@ -1,6 +1,4 @@
-/**
- * A CTE of every workspace that has calls, `workspaces (id)`: one step down the index for each, where DISTINCT would read every row.
- */
+/** A CTE `workspaces (id)` of every workspace with rows. It reads one index entry per workspace; DISTINCT would read every row. */
 export const EVERY_WORKSPACE = `
   WITH RECURSIVE workspaces (id) AS (
     (SELECT workspace_id FROM llm.calls ORDER BY workspace_id LIMIT 1)

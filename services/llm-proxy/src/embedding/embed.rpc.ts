@@ -8,13 +8,13 @@ import type { Embedder } from "./embedder.ts";
 const MAX_TEXTS = 64;
 const MAX_TEXT_CHARACTERS = 8_000;
 
-/** Turns a batch of texts into vectors; without texts it tells which model would. */
+/** Embeds a batch of texts. Without texts, returns only the name of the configured model. */
 export async function handleEmbed(
   embedder: Embedder,
   { workspaceId, texts }: EmbedRequest,
   { signal }: Pick<CallContext, "signal">,
 ): Promise<MessageInitShape<typeof EmbedResponseSchema>> {
-  if (texts.length > 0 && !isWorkspaceId(workspaceId)) throw invalid("workspace_id is not that of a workspace");
+  if (texts.length > 0 && !isWorkspaceId(workspaceId)) throw invalid("workspace_id is not a workspace id");
   if (texts.length > MAX_TEXTS) throw invalid(`texts must be at most ${MAX_TEXTS}`);
   if (texts.some((text) => text.trim() === "" || text.length > MAX_TEXT_CHARACTERS))
     throw invalid(`each text must have 1 to ${MAX_TEXT_CHARACTERS} characters`);
@@ -28,7 +28,7 @@ export async function handleEmbed(
     return { model: model.id, embeddings, dimensions: vectors[0]?.length ?? 0, tokens };
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
-    // Not UNAVAILABLE: that would be retried by the channel, and it has been here.
-    throw new RpcError(status.ABORTED, error.code, `the embeddings model failed: ${error.reason}`, { cause: error });
+    // Not UNAVAILABLE, which the channel would retry: the embedder has retried already.
+    throw new RpcError(status.ABORTED, error.code, `the embedding provider failed: ${error.reason}`, { cause: error });
   }
 }

@@ -4,26 +4,24 @@ import type { Metrics } from "../metrics.ts";
 import {
   type BreakerVerdict,
   type Catalog,
-  type Embedded,
+  type EmbeddingModel,
+  type Embeddings,
   ProviderFailure,
   retryDelayMs,
   Watchdog,
 } from "../providers/index.ts";
 
 export type EmbedderDeps = {
-  catalog: Pick<Catalog, "embedder">;
+  catalog: Pick<Catalog, "embeddingModel">;
   metrics: Pick<Metrics, "embeddings" | "embeddingDuration" | "embeddingTokens">;
   log: Logger;
-  /** Milliseconds of a clock that never goes back. */
+  /** A monotonic clock, in milliseconds. */
   now: () => number;
   /** In [0, 1). */
   random: () => number;
 };
 
-type ConfiguredModel = NonNullable<Catalog["embedder"]>;
-type NamedModel = ConfiguredModel & { id: string };
-
-/** Turns texts into vectors with the configured model, asking its provider again where its policy says so. */
+/** Embeds texts with the configured model. Retries by its provider's policy. */
 export class Embedder {
   readonly #deps: EmbedderDeps;
 
@@ -31,39 +29,40 @@ export class Embedder {
     this.#deps = deps;
   }
 
-  /** What is in force, with the name its vectors go by; undefined where nothing is configured. */
-  get model(): NamedModel | undefined {
-    const { embedder } = this.#deps.catalog;
-    if (embedder === undefined) return undefined;
-    const { model, dimensions } = embedder;
-    return { ...embedder, id: dimensions === undefined ? model : `${model}@${dimensions}` };
+  /** The configured model, and the id by which its vectors are comparable; undefined when none is configured. */
+  get model(): (EmbeddingModel & { id: string }) | undefined {
+    const { embeddingModel } = this.#deps.catalog;
+    if (embeddingModel === undefined) return undefined;
+    const { model, dimensions } = embeddingModel;
+    return { ...embeddingModel, id: dimensions === undefined ? model : `${model}@${dimensions}` };
   }
 
-  /** One vector a text. Throws ProviderFailure, or the signal's reason when the caller has left. */
+  /** Returns one vector per text. Throws ProviderFailure, or the signal's reason when the call is cancelled. */
   async embed(
-    model: ConfiguredModel,
+    model: EmbeddingModel,
     workspaceId: string,
     texts: readonly string[],
     signal: AbortSignal,
-  ): Promise<Embedded> {
+  ): Promise<Embeddings> {
     const { metrics, log, now, random } = this.#deps;
     const { retries, name: provider } = model.guarded.settings;
-    const beganAtMs = now();
+    const startedAtMs = now();
     let outcome = "cancelled";
     try {
       for (let attempts = 1; ; attempts++) {
         try {
-          const embedded = await this.#attempt(model, workspaceId, texts, signal);
-          metrics.embeddingTokens.inc({ provider }, embedded.tokens);
+          const embeddings = await this.#attempt(model, workspaceId, texts, signal);
+          metrics.embeddingTokens.inc({ provider }, embeddings.tokens);
           outcome = "complete";
-          return embedded;
+          return embeddings;
         } catch (error) {
           if (!(error instanceof ProviderFailure)) throw error;
           outcome = error.code;
           const { code, reason, detail } = error;
           const delayMs = retryDelayMs(error, attempts, retries, random());
-          log.warn({ model: model.model, code, reason, retry: delayMs !== undefined }, "a call for embeddings failed");
-          if (detail !== "") log.debug({ model: model.model, detail }, "what the provider called it");
+          const next = delayMs === undefined ? "end" : "retry";
+          log.warn({ model: model.model, code, reason, next }, "embedding attempt failed");
+          if (detail !== "") log.debug({ model: model.model, detail }, "embedding attempt failed, provider's code");
           if (delayMs === undefined) throw error;
           outcome = "cancelled";
           await sleep(delayMs, undefined, { signal });
@@ -71,17 +70,17 @@ export class Embedder {
       }
     } finally {
       metrics.embeddings.inc({ provider, outcome });
-      metrics.embeddingDuration.observe({ provider }, (now() - beganAtMs) / 1_000);
+      metrics.embeddingDuration.observe({ provider }, (now() - startedAtMs) / 1_000);
     }
   }
 
-  /** Asks once, behind a breaker, a cap and a timer of its own. */
+  /** Sends one request, through the provider's concurrency limit and breaker for embeddings and its timers. */
   async #attempt(
-    { guarded, name, dimensions }: ConfiguredModel,
+    { guarded, name, dimensions }: EmbeddingModel,
     workspaceId: string,
     texts: readonly string[],
     signal: AbortSignal,
-  ): Promise<Embedded> {
+  ): Promise<Embeddings> {
     const { provider, settings } = guarded;
     const { breaker, concurrency } = guarded.embeddings;
     if (provider.embed === undefined) throw new ProviderFailure("model_unknown", "no_embeddings");
@@ -103,10 +102,10 @@ export class Embedder {
     let verdict: BreakerVerdict = "neutral";
     let failure: string | undefined = "cancelled";
     try {
-      const embedded = await provider.embed({ model: name, dimensions, texts, signal: watchdog.signal });
+      const embeddings = await provider.embed({ model: name, dimensions, texts, signal: watchdog.signal });
       verdict = "ok";
       failure = undefined;
-      return embedded;
+      return embeddings;
     } catch (error) {
       signal.throwIfAborted();
       const cause: unknown = watchdog.signal.aborted ? watchdog.signal.reason : error;

@@ -1,48 +1,47 @@
 import { ActiveMap } from "@parley/service-kit";
 import { CallCancelled, ProviderFailure } from "../providers/index.ts";
 
-/** A call being answered. */
-export type ActiveCall = {
-  /** Aborted with CallCancelled by `cancel` or when the caller goes away, and with ProviderFailure by `endAll`. */
+export type ActiveGeneration = {
+  /** Aborted with CallCancelled when the generation is cancelled, and with ProviderFailure by `failAll`. */
   signal: AbortSignal;
   cancel: () => void;
-  /** To be called at its end. */
-  leave: () => void;
+  /** Must be called when the generation has ended. */
+  remove: () => void;
 };
 
-/** The calls being answered, so that they can be ended when the service has to go. */
-export class ActiveCalls {
-  readonly #calls = new ActiveMap<number, AbortController>();
+/** The running generations, so that the process can end them when it has to stop. */
+export class ActiveGenerations {
+  readonly #controllers = new ActiveMap<number, AbortController>();
   #nextId = 0;
   readonly #onCount: (count: number) => void;
 
-  /** `onCount` is told how many there are whenever that changes. */
+  /** `onCount` is called with the number of running generations whenever it changes. */
   constructor(onCount: (count: number) => void) {
     this.#onCount = onCount;
   }
 
-  /** Counts a call that begins. */
-  enter(caller: AbortSignal): ActiveCall {
-    const call = new AbortController();
-    const cancel = () => call.abort(new CallCancelled());
+  /** Adds a generation. It is cancelled when `caller` is aborted. */
+  add(caller: AbortSignal): ActiveGeneration {
+    const controller = new AbortController();
+    const cancel = () => controller.abort(new CallCancelled());
     if (caller.aborted) cancel();
     else caller.addEventListener("abort", cancel, { once: true });
     const id = this.#nextId++;
-    this.#calls.set(id, call);
-    this.#onCount(this.#calls.size);
+    this.#controllers.set(id, controller);
+    this.#onCount(this.#controllers.size);
     return {
-      signal: call.signal,
+      signal: controller.signal,
       cancel,
-      leave: () => {
+      remove: () => {
         caller.removeEventListener("abort", cancel);
-        this.#calls.delete(id);
-        this.#onCount(this.#calls.size);
+        this.#controllers.delete(id);
+        this.#onCount(this.#controllers.size);
       },
     };
   }
 
-  /** Ends every call as failed: its caller is told, its provider is left. */
-  endAll(): void {
-    for (const [, call] of this.#calls) call.abort(new ProviderFailure("provider_error", "draining"));
+  /** Ends every running generation with `provider_error`, so that its caller receives an end message. */
+  failAll(): void {
+    for (const [, controller] of this.#controllers) controller.abort(new ProviderFailure("provider_error", "draining"));
   }
 }

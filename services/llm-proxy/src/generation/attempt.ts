@@ -1,104 +1,113 @@
-import { type BreakerVerdict, type Candidate, ProviderFailure, type Take, Watchdog } from "../providers/index.ts";
-import type { Timeouts } from "../settings/index.ts";
-import type { CallRecord, Try } from "./call-record.ts";
+import { type BreakerVerdict, CallCancelled, ProviderFailure, type TextSink, Watchdog } from "../providers/index.ts";
+import type { AttemptRequest, AttemptResult, AttemptTimes, Completion } from "./attempt-result.ts";
 import { endProviderSpan, openProviderSpan } from "./provider-span.ts";
-import type { Question } from "./question.ts";
 
-/** Far beyond any answer: a provider that does not stop must not fill our memory, nor a visitor's. */
-const MAX_REPLY_CHARACTERS = 4 * 1024 * 1024;
+/** Far longer than any completion. Bounds the memory that a provider which does not stop can fill. */
+const MAX_COMPLETION_CHARACTERS = 4 * 1024 * 1024;
+
+export type AttemptOptions = {
+  signal: AbortSignal;
+  /** A monotonic clock, in milliseconds. */
+  now: () => number;
+  onText: TextSink;
+  /** Called before the first text is passed to `onText`. */
+  onFirstText: (times: AttemptTimes) => void;
+};
+
+const EMPTY: Completion = { text: "", usage: undefined, isFinished: false, finishReason: "", toolRequests: [] };
 
 /**
- * Asks one model once, behind its provider's breaker, cap and timers, and tells `onText` its text. Throws ProviderFailure, or the
- * signal's reason. How it went is added to the record; how it ended is for the caller to write down.
+ * Sends one request to a provider, through its concurrency limit, its breaker and its timers, and passes the text on as it arrives. A failure is part
+ * of the result, so that what the provider sent before it is counted.
  */
-export async function attempt(
-  candidate: Candidate,
-  { prompt, toolbox }: Question,
-  record: CallRecord,
-  tried: Try,
-  signal: AbortSignal,
-  now: () => number,
-  onText: Take<string>,
-): Promise<void> {
-  const { guarded, name } = candidate;
-  const { settings, provider, breaker, concurrency } = guarded;
-  const beganAtMs = now();
-  const release = await concurrency.acquire(record.workspaceId, signal).finally(() => {
-    tried.queueMs = tried.latencyMs = now() - beganAtMs;
-    record.queueMs += tried.queueMs;
-  });
+export async function runAttempt(request: AttemptRequest, options: AttemptOptions): Promise<AttemptResult> {
+  const { signal, now } = options;
+  const { breaker, concurrency } = request.candidate.guarded;
+  const startedAtMs = now();
+  const notSent = (error: unknown): AttemptResult => {
+    const endedAtMs = now();
+    const times = { startedAtMs, queueMs: endedAtMs - startedAtMs, firstTextAtMs: undefined, endedAtMs };
+    return { request, isSent: false, ...times, completion: EMPTY, failure: failureOf(error) };
+  };
+  let release: () => void;
+  try {
+    release = await concurrency.acquire(request.workspaceId, signal);
+  } catch (error) {
+    return notSent(error);
+  }
   const settle = breaker.admit();
   if (settle === undefined) {
     release();
-    throw new ProviderFailure("provider_error", "breaker_open");
+    return notSent(new ProviderFailure("provider_error", "breaker_open"));
   }
-  record.attempts++;
-  tried.sent = true;
-  record.usage = undefined;
-  record.finished = false;
-  record.text = "";
-  record.requests = [];
-  record.finishReason = "";
-  const span = openProviderSpan(candidate, record);
-  let failure = "cancelled";
-  const watchdog = new Watchdog(timeoutsLeft(settings.timeouts, record, beganAtMs), signal);
-  let verdict: BreakerVerdict = "neutral";
+  const times = { startedAtMs, queueMs: now() - startedAtMs };
+  const { firstTextAtMs, completion, failure } = await complete(request, times, options);
+  settle(verdictOf(failure, firstTextAtMs !== undefined, signal));
+  release();
+  return { request, isSent: true, ...times, firstTextAtMs, endedAtMs: now(), completion, failure };
+}
+
+type Completed = Pick<AttemptResult, "firstTextAtMs" | "completion" | "failure">;
+
+async function complete(request: AttemptRequest, times: AttemptTimes, options: AttemptOptions): Promise<Completed> {
+  const { candidate, prompt, tools, mustAnswer, toolRounds, timeouts } = request;
+  const { signal, now, onText, onFirstText } = options;
+  const span = openProviderSpan(request);
+  const watchdog = new Watchdog(timeouts, signal);
+  let completion = EMPTY;
+  let text = "";
+  let firstTextAtMs: number | undefined;
+  let failure: AttemptResult["failure"];
   try {
-    await provider.stream({
-      model: name,
+    await candidate.guarded.provider.stream({
+      model: candidate.name,
       prompt,
-      tools: toolbox?.functions ?? [],
-      mustAnswer: toolbox?.mayCall(record.rounds.length) !== true,
-      rounds: record.rounds,
+      tools,
+      mustAnswer,
+      toolRounds,
       signal: watchdog.signal,
-      onText: (text) => {
+      onText: (delta) => {
         if (watchdog.signal.aborted) return undefined;
-        if (tried.firstTokenMs === undefined) tried.firstTokenMs = now() - beganAtMs;
-        record.firstTokenAtMs ??= now();
-        record.text += text;
-        if (record.text.length > MAX_REPLY_CHARACTERS) throw new ProviderFailure("provider_error", "too_large");
-        const taken = onText(text);
-        if (taken === undefined) watchdog.resume();
+        if (firstTextAtMs === undefined) {
+          firstTextAtMs = now();
+          onFirstText(times);
+        }
+        text += delta;
+        if (text.length > MAX_COMPLETION_CHARACTERS) throw new ProviderFailure("provider_error", "too_large");
+        const room = onText(delta);
+        if (room === undefined) watchdog.resume();
         else watchdog.pause();
-        return taken?.then(() => watchdog.resume());
+        return room?.then(() => watchdog.resume());
       },
       onProgress: () => watchdog.resume(),
-      onFinished: (requests, reason) => {
-        record.finishReason = reason;
-        if (!record.finished) watchdog.finish();
-        record.finished = true;
-        record.requests = requests;
+      onFinished: (toolRequests, finishReason) => {
+        if (!completion.isFinished) watchdog.finish();
+        completion = { ...completion, isFinished: true, toolRequests, finishReason };
       },
       onUsage: (usage) => {
-        record.usage = usage;
+        completion = { ...completion, usage };
       },
     });
-    if (!record.finished) throw new ProviderFailure("provider_error", "truncated", { fault: true });
-    verdict = "ok";
+    if (!completion.isFinished) throw new ProviderFailure("provider_error", "truncated", { fault: true });
   } catch (error) {
-    signal.throwIfAborted();
-    const cause: unknown = watchdog.signal.aborted ? watchdog.signal.reason : error;
-    // A provider that got as far as text is there, whatever became of the rest.
-    const isDown = record.firstTokenAtMs === undefined && cause instanceof ProviderFailure && cause.fault;
-    verdict = isDown && !record.finished ? "fault" : "ok";
-    // A finished reply is whole, whatever befalls its count of tokens or the end of its connection.
-    failure = reasonOf(cause);
-    if (!record.finished) throw cause;
-  } finally {
-    tried.latencyMs = now() - beganAtMs;
-    watchdog.stop();
-    settle(verdict);
-    release();
-    endProviderSpan(span, record, record.finished ? undefined : failure);
+    if (signal.aborted) failure = failureOf(signal.reason);
+    // A finished completion is whole, even if its token counts or the end of its connection fail.
+    else if (!completion.isFinished) failure = failureOf(watchdog.signal.aborted ? watchdog.signal.reason : error);
   }
+  watchdog.stop();
+  endProviderSpan(span, completion, failure);
+  return { firstTextAtMs, completion: { ...completion, text }, failure };
 }
 
-/** A reply has one total time, however often its model calls tools in between. */
-function timeoutsLeft(timeouts: Timeouts, { rounds, startedAtMs }: CallRecord, nowMs: number): Timeouts {
-  if (rounds.length === 0) return timeouts;
-  return { ...timeouts, totalMs: Math.max(1, timeouts.totalMs - (nowMs - startedAtMs)) };
+/** An unexpected error becomes a failure with the reason `internal` and the error as its cause. */
+function failureOf(error: unknown): ProviderFailure | CallCancelled {
+  if (error instanceof ProviderFailure || error instanceof CallCancelled) return error;
+  return new ProviderFailure("provider_error", "internal", { cause: error });
 }
 
-function reasonOf(cause: unknown): string {
-  return cause instanceof ProviderFailure ? cause.reason : "internal";
+/** A provider that has sent text is up, even if the rest of the completion fails. */
+function verdictOf(failure: AttemptResult["failure"], hasText: boolean, signal: AbortSignal): BreakerVerdict {
+  if (failure === undefined) return "ok";
+  if (signal.aborted) return "neutral";
+  return failure instanceof ProviderFailure && failure.fault && !hasText ? "fault" : "ok";
 }

@@ -1,15 +1,15 @@
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Take } from "../providers/text-sink.ts";
-import { joined } from "./coalesce-text.ts";
+import type { Sink } from "../providers/text-sink.ts";
+import { coalesceText, type Source } from "./coalesce-text.ts";
 import { FlushClock } from "./flush-clock.ts";
 
-/** Texts that come so many turns of the event loop after one another. */
-async function* paced(texts: readonly string[], turns: (n: number) => number, onEnd?: () => void) {
+/** Yields texts, each after a number of turns of the event loop. */
+async function* paced(texts: readonly string[], turns: (index: number) => number, onEnd?: () => void) {
   try {
-    for (const [n, text] of texts.entries()) {
-      for (let i = 0; i < turns(n); i++) await turn();
+    for (const [index, text] of texts.entries()) {
+      for (let turn = 0; turn < turns(index); turn++) await nextTurn();
       yield text;
     }
   } finally {
@@ -17,41 +17,53 @@ async function* paced(texts: readonly string[], turns: (n: number) => number, on
   }
 }
 
-/** Tells of what it is given as a reply does: one that is cancelled ends, and one whose reader is slow waits. */
-function told<Part>(parts: AsyncIterable<Part>) {
-  return (take: Take<Part>) => {
+/** Starts a source that passes the parts to a sink, respects its backpressure and can be cancelled. */
+function sourceOf<Part>(parts: AsyncIterable<Part>) {
+  return (sink: Sink<Part>): Source => {
     let isCancelled = false;
-    const tell = async () => {
+    const send = async () => {
       for await (const part of parts) {
         if (isCancelled) break;
-        await take(part);
+        await sink(part);
       }
     };
     const cancel = () => {
       isCancelled = true;
     };
-    return { done: tell(), cancel };
+    return { done: send(), cancel };
   };
 }
 
-async function collect(source: AsyncIterable<string>): Promise<string[]> {
+const clock = new FlushClock();
+
+/** Reads the coalesced parts of a source. */
+function coalesce<Part extends string | object>(
+  start: (sink: Sink<Part>) => Source,
+  flush: () => Promise<void> = () => clock.wait(),
+) {
+  const { sink, read } = coalesceText<Part>(flush);
+  return read(start(sink));
+}
+
+async function collect(parts: AsyncIterable<string>): Promise<string[]> {
   const texts: string[] = [];
-  for await (const text of source) texts.push(text);
+  for await (const text of parts) texts.push(text);
   return texts;
 }
 
-test("nothing is lost, added or out of order, however the texts come and are read", async () => {
+const never = () => Promise.withResolvers<void>().promise;
+
+test("loses, adds and reorders nothing, however the texts arrive and are read", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.string({ minLength: 1 }), { maxLength: 20 }),
       fc.array(fc.nat(3), { minLength: 20, maxLength: 20 }),
       fc.nat(3),
       async (texts, turns, readerTurns) => {
-        const clock = new FlushClock();
         let read = "";
-        for await (const text of joined(told(paced(texts, (n) => turns[n] ?? 0)), () => clock.wait())) {
+        for await (const text of coalesce(sourceOf(paced(texts, (index) => turns[index] ?? 0)))) {
           read += text;
-          for (let i = 0; i < readerTurns; i++) await turn();
+          for (let turn = 0; turn < readerTurns; turn++) await nextTurn();
         }
         expect(read).toBe(texts.join(""));
       },
@@ -60,81 +72,74 @@ test("nothing is lost, added or out of order, however the texts come and are rea
   );
 });
 
-test("what is no text keeps its place among the texts", async () => {
+test("keeps the place of other parts among the texts", async () => {
   const tool = { name: "find" };
   async function* events() {
     yield "a";
     yield "b";
     yield tool;
     yield "c";
-    await turn();
+    await nextTurn();
     yield tool;
   }
-  const clock = new FlushClock();
   const read: (string | object)[] = [];
-  for await (const event of joined(told<string | object>(events()), () => clock.wait())) read.push(event);
-  const places = read.map((event, index) =>
+  for await (const event of coalesce(sourceOf<string | object>(events()))) read.push(event);
+  const textsBefore = read.flatMap((event, index) =>
     event === tool
-      ? read
-          .slice(0, index)
-          .filter((each) => each !== tool)
-          .join("")
-      : "",
+      ? [
+          read
+            .slice(0, index)
+            .filter((each) => each !== tool)
+            .join(""),
+        ]
+      : [],
   );
-  expect(places.filter((place) => place !== "")).toEqual(["ab", "abc"]);
-  expect(read.filter((event) => event === tool)).toHaveLength(2);
+  expect(textsBefore).toEqual(["ab", "abc"]);
 });
 
-test("the first text does not wait, and those that come within one window are one", async () => {
+test("passes the first text on at once, and joins the texts of one window", async () => {
   const window = Promise.withResolvers<void>();
-  const reading = joined(told(paced(["a", "b", "c"], () => 0)), () => window.promise);
+  const reading = coalesce(sourceOf(paced(["a", "b", "c"], () => 0)), () => window.promise);
   expect(await reading.next()).toEqual({ done: false, value: "a" });
   const second = reading.next();
-  for (let i = 0; i < 5; i++) await turn();
+  for (let turn = 0; turn < 5; turn++) await nextTurn();
   window.resolve();
   expect(await second).toEqual({ done: false, value: "bc" });
   expect(await reading.next()).toMatchObject({ done: true });
 });
 
-test("the end of the reply does not wait for the window", async () => {
-  const never = () => Promise.withResolvers<void>().promise;
-  expect(await collect(joined(told(paced(["all"], () => 0)), never))).toEqual(["all"]);
+test("does not wait for the window at the end of the source", async () => {
+  expect(await collect(coalesce(sourceOf(paced(["all"], () => 0)), never))).toEqual(["all"]);
 });
 
-test("a failure comes after the text before it", async () => {
+test("throws the source's error after the text before it", async () => {
   async function* failing() {
     yield "a";
     yield "b";
     throw new Error("cut");
   }
   const read: string[] = [];
-  const clock = new FlushClock();
   await expect(async () => {
-    for await (const text of joined(told(failing()), () => clock.wait())) read.push(text);
+    for await (const text of coalesce(sourceOf(failing()))) read.push(text);
   }).rejects.toThrow("cut");
   expect(read.join("")).toBe("ab");
 });
 
-test("a reader who leaves ends the source, also while nothing comes", async () => {
-  let ended = 0;
-  const clock = new FlushClock();
-  const texts = joined(
-    told(
-      paced(
-        Array.from({ length: 100 }, () => "x"),
-        () => 1,
-        () => {
-          ended++;
-        },
-      ),
-    ),
-    () => clock.wait(),
+test("cancels the source when the reader stops, and waits for its end", async () => {
+  let hasEnded = false;
+  const texts = Array.from({ length: 100 }, () => "x");
+  const source = paced(
+    texts,
+    () => 1,
+    () => {
+      hasEnded = true;
+    },
   );
-  for await (const _ of texts) break;
-  expect(ended).toBe(1);
+  for await (const _ of coalesce(sourceOf(source))) break;
+  expect(hasEnded).toBe(true);
 });
 
-test("what a reader does not take is not read of the source without end", async () => {
+test("stops reading an endless source while the reader does not read", async () => {
   let sent = 0;
   async function* endless() {
     for (;;) {
@@ -142,47 +147,40 @@ test("what a reader does not take is not read of the source without end", async 
       yield "x".repeat(1_024);
     }
   }
-  const clock = new FlushClock();
-  const reading = joined(told(endless()), () => clock.wait());
+  const reading = coalesce(sourceOf(endless()));
   await reading.next();
-  for (let i = 0; i < 100; i++) await turn();
+  for (let turn = 0; turn < 100; turn++) await nextTurn();
   expect(sent).toBeLessThan(40);
   await reading.return(undefined);
 });
 
-test("who leaves while the source waits for room lets it go on to its end", async () => {
+test("lets a source that waits for room end when the reader stops", async () => {
   const done = Promise.withResolvers<void>();
   const waits: (Promise<void> | undefined)[] = [];
   const cancel = () => void Promise.all(waits).then(() => done.resolve());
-  const clock = new FlushClock();
-  const reading = joined(
-    (take: Take<string>) => {
-      for (let i = 0; i < 3; i++) waits.push(take("x".repeat(10_000)));
-      return { done: done.promise, cancel };
-    },
-    () => clock.wait(),
-  );
+  const reading = coalesce((sink: Sink<string>) => {
+    for (let part = 0; part < 3; part++) waits.push(sink("x".repeat(10_000)));
+    return { done: done.promise, cancel };
+  });
   await reading.next();
   await reading.return(undefined);
   expect(waits.map((wait) => wait !== undefined)).toEqual([false, true, true]);
 });
 
-test("what a source has said by its end is read in full, also what it said at one moment", async () => {
-  const never = () => Promise.withResolvers<void>().promise;
-  const source = (take: Take<string>) => {
-    for (const text of ["a", "b", "c"]) void take(text);
+test("reads everything that the source sent before its end", async () => {
+  const source = (sink: Sink<string>): Source => {
+    for (const text of ["a", "b", "c"]) void sink(text);
     return { done: Promise.resolve(), cancel: () => undefined };
   };
-  expect((await collect(joined(source, never))).join("")).toBe("abc");
+  expect((await collect(coalesce(source, never))).join("")).toBe("abc");
 });
 
-test("with many replies the window is wider, but never beyond 20 ms, and all share its end", async () => {
-  const clock = new FlushClock();
-  for (let i = 0; i < 5_000; i++) clock.enter();
+test("the window grows with the generations to at most 20 ms, and all share its end", async () => {
+  const busyClock = new FlushClock();
+  for (let generation = 0; generation < 5_000; generation++) busyClock.enter();
   const started = performance.now();
-  const [first, second] = [clock.wait(), clock.wait()];
+  const [first, second] = [busyClock.wait(), busyClock.wait()];
   expect(second).toBe(first);
   await first;
-  const took = performance.now() - started;
-  expect(took).toBeGreaterThan(15);
+  expect(performance.now() - started).toBeGreaterThan(15);
 });

@@ -1,46 +1,56 @@
-import type { Take } from "../providers/index.ts";
+import type { Sink } from "../providers/index.ts";
 
-/** So much may wait for its reader; then nothing more is to come of the provider. */
+/** When more text than this waits to be read, the sink has no room. */
 const MAX_WAITING_CHARACTERS = 16 * 1024;
 
-/** Begins to tell `take` its parts. `done` settles when nothing more comes; `cancel` is how who wants no more says so. */
-type Source<Part> = (take: Take<Part>) => { done: Promise<void>; cancel: () => void };
+export type Source = {
+  /** Settles when the source passes nothing more to the sink. */
+  done: Promise<unknown>;
+  cancel: () => void;
+};
 
-/**
- * The parts of a source in their order, of its texts those that come until `flush` resolves joined into one; what is no text keeps its
- * place among them. The very first is passed on at once, and so is what is left at the end. Who stops reading early cancels the source
- * and waits for its end.
- */
-export async function* joined<Part extends string | object>(
-  begin: Source<Part>,
-  flush: () => Promise<void>,
-): AsyncGenerator<string | Part> {
-  let news = Promise.withResolvers<void>();
+export type CoalescedText<Part extends string | object> = {
+  /** Receives the parts; returns a promise when there is no room, which resolves when there is again. */
+  sink: Sink<Part>;
+  /**
+   * Yields the parts in order, with consecutive texts joined. If the reader stops early, the source is cancelled and its end awaited. Throws
+   * what `done` rejects with, after the parts.
+   */
+  read: (source: Source) => AsyncGenerator<string | Part>;
+};
+
+/** Joins the texts that arrive before `flush` resolves into one. The first part is read at once, and so are the parts at the end. */
+export function coalesceText<Part extends string | object>(flush: () => Promise<void>): CoalescedText<Part> {
+  let arrival = Promise.withResolvers<void>();
   let room: PromiseWithResolvers<void> | undefined;
   let endWindow: (() => void) | undefined;
-  let before: (string | Part)[] = [];
-  let waiting = "";
+  /** What arrived before `text`. */
+  let earlier: (string | Part)[] = [];
+  let text = "";
   let isOver = false;
-  let isLeft = false;
+  let hasReaderStopped = false;
 
-  const { done, cancel } = begin((part) => {
-    if (typeof part === "string") waiting += part;
+  const sink: Sink<Part> = (part) => {
+    if (typeof part === "string") text += part;
     else {
-      before.push(waiting, part);
-      waiting = "";
+      earlier.push(text, part);
+      text = "";
     }
-    news.resolve();
-    if (waiting.length < MAX_WAITING_CHARACTERS || isLeft) return undefined;
+    arrival.resolve();
+    if (text.length < MAX_WAITING_CHARACTERS || hasReaderStopped) return undefined;
     room ??= Promise.withResolvers();
     return room.promise;
-  });
-  const over = done.finally(() => {
-    isOver = true;
-    news.resolve();
-    endWindow?.();
-  });
-  // It is awaited below; until then a failure is nobody's fault.
-  over.catch(() => undefined);
+  };
+
+  const takeAll = (): (string | Part)[] => {
+    const parts = [...earlier, text].filter((part) => part !== "");
+    earlier = [];
+    text = "";
+    if (!isOver) arrival = Promise.withResolvers();
+    room?.resolve();
+    room = undefined;
+    return parts;
+  };
 
   /** Resolves with `flush`, or at the end of the source. */
   const window = () =>
@@ -49,26 +59,29 @@ export async function* joined<Part extends string | object>(
       flush().then(resolve, reject);
     });
 
-  try {
-    await news.promise;
-    do {
-      const ready = waiting;
-      const earlier = before;
-      waiting = "";
-      before = [];
-      if (!isOver) news = Promise.withResolvers();
+  async function* read({ done, cancel }: Source): AsyncGenerator<string | Part> {
+    const over = done.finally(() => {
+      isOver = true;
+      arrival.resolve();
+      endWindow?.();
+    });
+    // It is awaited below, which is too late to prevent an unhandled rejection.
+    over.catch(() => undefined);
+    try {
+      await arrival.promise;
+      do {
+        yield* takeAll();
+        await arrival.promise;
+        if (!isOver) await window();
+      } while (!isOver || text !== "" || earlier.length > 0);
+      await over;
+    } finally {
+      hasReaderStopped = true;
+      if (!isOver) cancel();
       room?.resolve();
-      room = undefined;
-      for (const part of earlier) if (part !== "") yield part;
-      if (ready !== "") yield ready;
-      await news.promise;
-      if (!isOver) await window();
-    } while (!isOver || waiting !== "" || before.length > 0);
-    await over;
-  } finally {
-    isLeft = true;
-    if (!isOver) cancel();
-    room?.resolve();
-    await over.catch(() => undefined);
+      await over.catch(() => undefined);
+    }
   }
+
+  return { sink, read };
 }

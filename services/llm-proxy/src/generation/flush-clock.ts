@@ -1,34 +1,34 @@
-/** Never more than a reader could notice. */
+/** Too short for a reader to notice. */
 const MAX_WINDOW_MS = 20;
-/** So many replies at once make the window a millisecond wider. */
-const REPLIES_A_MILLISECOND = 10;
+/** The window grows by one millisecond for each of these. */
+const GENERATIONS_PER_MILLISECOND = 10;
 
 /**
- * When the text that has come is sent on. All replies share one clock, so that what many of them have to say leaves in one write; the
- * more there are, the more is gathered: at the end of the event loop's turn with few, every 20 ms with hundreds.
+ * Decides when coalesced text is sent. All generations share one clock, so that the texts of many generations leave in one write. With
+ * few generations the window is one turn of the event loop; it grows with their number to 20 ms.
  */
 export class FlushClock {
-  #replies = 0;
+  #generations = 0;
   #next: Promise<void> | undefined;
 
-  /** Counts a reply that begins; `leave` is to be called at its end. */
+  /** Counts a generation until the returned function is called. */
   enter(): () => void {
-    this.#replies++;
+    this.#generations++;
     return () => {
-      this.#replies--;
+      this.#generations--;
     };
   }
 
-  /** Resolves at the next moment to send. */
+  /** Resolves at the end of the current window. */
   wait(): Promise<void> {
     this.#next ??= new Promise((resolve) => {
-      const tick = () => {
+      const flush = () => {
         this.#next = undefined;
         resolve();
       };
-      const windowMs = Math.min(MAX_WINDOW_MS, Math.floor(this.#replies / REPLIES_A_MILLISECOND));
-      if (windowMs === 0) setImmediate(tick);
-      else setTimeout(tick, windowMs);
+      const windowMs = Math.min(MAX_WINDOW_MS, Math.floor(this.#generations / GENERATIONS_PER_MILLISECOND));
+      if (windowMs === 0) setImmediate(flush);
+      else setTimeout(flush, windowMs);
     });
     return this.#next;
   }

@@ -1,147 +1,87 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CallContext } from "@parley/rpc";
-import { type GenerateRequest, type GenerateResponseSchema, GenerateStatus } from "@parley/rpc/llm";
+import type { GenerateEndSchema, GenerateRequest, GenerateResponseSchema, WaitsSchema } from "@parley/rpc/llm";
+import { GENERATION_STATUSES } from "@parley/rpc/outcomes";
 import { failpoint, invalid, isUuid, isWorkspaceId, parseMonth } from "@parley/service-kit";
-import type { CallRow, Ledger, TryRow } from "../call-log/index.ts";
-import type { Metrics } from "../metrics.ts";
-import type { Take } from "../providers/index.ts";
-import { parseModelName, toDecimal } from "../settings/index.ts";
-import { beginCall, type CallRecord, type Metering, type Outcome, type Try } from "./call-record.ts";
-import { joined } from "./coalesce-text.ts";
+import type { CallLog } from "../call-log/index.ts";
+import { toCallRow } from "./call-row.ts";
+import { coalesceText } from "./coalesce-text.ts";
 import type { FlushClock } from "./flush-clock.ts";
-import type { ReplyEvent } from "./generate.ts";
-import type { Responder } from "./generator.ts";
-import { type CountTokens, meter } from "./meter.ts";
+import type { Waits } from "./generation.ts";
+import type { GenerationEvent, GenerationRequest, GenerationResult } from "./generation-result.ts";
+import type { Generator } from "./generator.ts";
 import { readPrompt } from "./read-prompt.ts";
-import { pieces } from "./split-text.ts";
+import { splitText } from "./split-text.ts";
 
 export type GenerateDeps = {
-  responder: Responder;
-  ledger: Ledger;
-  clock: FlushClock;
-  tokens: Metrics["tokens"];
-  countTokens: CountTokens;
-  /** Milliseconds of a clock that never goes back. */
-  now: () => number;
+  generator: Pick<Generator, "start">;
+  callLog: Pick<CallLog, "add">;
+  flushClock: FlushClock;
   /** Milliseconds since 1970. */
   wallClock: () => number;
   newId: () => string;
 };
 
-const STATUS: Record<Outcome, GenerateStatus> = {
-  complete: GenerateStatus.COMPLETE,
-  blocked: GenerateStatus.BLOCKED,
-  provider_auth: GenerateStatus.PROVIDER_AUTH,
-  provider_rate_limited: GenerateStatus.PROVIDER_RATE_LIMITED,
-  provider_timeout: GenerateStatus.PROVIDER_TIMEOUT,
-  provider_error: GenerateStatus.PROVIDER_ERROR,
-  model_unknown: GenerateStatus.MODEL_UNKNOWN,
-  // Nobody is left to read it.
-  cancelled: GenerateStatus.PROVIDER_ERROR,
-};
+type ResponseInit = MessageInitShape<typeof GenerateResponseSchema>;
 
 /**
- * Streams a reply: deltas in order, then exactly one end, whatever happens to the provider. Throws invalid_argument or invalid_prompt
- * before anything is sent. Every call leaves a row in the ledger, also one whose caller went away.
+ * Streams a generation: its text and tool calls in order, then exactly one end message. Throws invalid_argument or invalid_prompt before
+ * the first message. Every generation is added to the call log, also a cancelled one.
  */
 export async function* handleGenerate(
   deps: GenerateDeps,
-  request: GenerateRequest,
+  message: GenerateRequest,
   context: Pick<CallContext, "signal">,
-): AsyncGenerator<MessageInitShape<typeof GenerateResponseSchema>> {
-  const { workspaceId, turnId, model: asked } = request;
-  if (!isWorkspaceId(workspaceId)) throw invalid("workspace_id is not that of a workspace");
-  if (!isUuid(turnId)) throw invalid("turn_id is not a UUID");
-  const month = parseMonth(request.month) ?? null;
-  const prompt = readPrompt(request.prompt);
-  const record = beginCall({ workspaceId, turnId, asked, startedAtMs: deps.now() });
-  const startedAt = new Date(deps.wallClock());
-  let metering: Metering | undefined;
-  let areWaitsTold = false;
-  const waitsOnce = () => {
-    if (areWaitsTold) return {};
-    areWaitsTold = true;
-    return { waits: waitsOf(record, deps.now()) };
+): AsyncGenerator<ResponseInit> {
+  const request = readRequest(message);
+  const month = parseMonth(message.month) ?? null;
+  const createdAt = new Date(deps.wallClock());
+  const { sink, read } = coalesceText<GenerationEvent>(() => deps.flushClock.wait());
+  const { result, cancel, waits } = deps.generator.start(request, context.signal, sink);
+  let isFirst = true;
+  const withWaits = (event: ResponseInit["event"]): ResponseInit => {
+    const response = { ...(event && { event }), ...(isFirst && { waits: toWaits(waits()) }) };
+    isFirst = false;
+    return response;
   };
-  const leave = deps.clock.enter();
+  const leaveClock = deps.flushClock.enter();
   try {
-    const begin = (take: Take<ReplyEvent>) => deps.responder.respond(record, prompt, context.signal, take);
-    for await (const event of joined(begin, () => deps.clock.wait())) {
+    for await (const event of read({ done: result, cancel })) {
       if (typeof event === "string") {
-        for (const piece of pieces(event)) yield { event: { case: "delta", value: { text: piece } }, ...waitsOnce() };
+        for (const text of splitText(event)) yield withWaits({ case: "delta", value: { text } });
         failpoint("llm.token");
-      } else yield { event: { case: "toolCall", value: event }, ...waitsOnce() };
+      } else yield withWaits({ case: "toolCall", value: event });
     }
-    const { outcome = "cancelled", attempts } = record;
-    metering = await meter(record, prompt, deps.countTokens);
-    const { tokensIn, tokensOut, estimated } = metering;
-    const model = attempts > 0 ? record.model : "";
-    const end = {
-      status: STATUS[outcome],
-      model,
-      tokensIn,
-      tokensOut,
-      tokensEstimated: estimated,
-      attempts,
-      ...(record.blocked && { blocked: record.blocked }),
-    };
-    yield { event: { case: "end", value: end }, ...waitsOnce() };
+    yield withWaits({ case: "end", value: toEnd(await result) });
   } finally {
-    leave();
-    // Of who left, nobody waits for an exact count.
-    metering ??= await meter(record, prompt, () => Promise.resolve(undefined));
-    const provider = record.provider || "none";
-    deps.tokens.inc({ provider, direction: "in" }, metering.tokensIn);
-    deps.tokens.inc({ provider, direction: "out" }, metering.tokensOut);
-    deps.ledger.add({ ...toRow(record, metering, deps.newId(), startedAt), month });
+    leaveClock();
+    deps.callLog.add({ ...toCallRow(request, await result), callId: deps.newId(), month, createdAt });
   }
 }
 
-/** How long the first text has been waited for, or the end without one, from when the first model was tried. */
-function waitsOf({ tries, startedAtMs, firstTokenAtMs, queueMs }: CallRecord, nowMs: number) {
-  const [first] = tries;
-  const waitedMs = first === undefined ? 0 : (firstTokenAtMs ?? nowMs) - startedAtMs - first.startedMs;
-  return { queueMicroseconds: microseconds(queueMs), providerMicroseconds: microseconds(waitedMs - queueMs) };
+function readRequest({ workspaceId, turnId, model, prompt }: GenerateRequest): GenerationRequest {
+  if (!isWorkspaceId(workspaceId)) throw invalid("workspace_id is not a workspace id");
+  if (!isUuid(turnId)) throw invalid("turn_id is not a UUID");
+  return { workspaceId, turnId, model, prompt: readPrompt(prompt) };
 }
 
-function microseconds(ms: number): bigint {
+function toEnd(result: GenerationResult): MessageInitShape<typeof GenerateEndSchema> {
+  const { outcome, model, usage, sentAttempts, verdict } = result;
+  return {
+    status: GENERATION_STATUSES[outcome],
+    model: sentAttempts > 0 ? model : "",
+    tokensIn: usage.tokensIn,
+    tokensOut: usage.tokensOut,
+    tokensEstimated: usage.isEstimated,
+    attempts: sentAttempts,
+    ...(verdict && { blocked: verdict }),
+  };
+}
+
+function toWaits({ queueMs, providerMs }: Waits): MessageInitShape<typeof WaitsSchema> {
+  return { queueMicroseconds: toMicroseconds(queueMs), providerMicroseconds: toMicroseconds(providerMs) };
+}
+
+function toMicroseconds(ms: number): bigint {
   return BigInt(Math.max(0, Math.round(ms * 1_000)));
-}
-
-function toRow(record: CallRecord, metering: Metering, callId: string, createdAt: Date): Omit<CallRow, "month"> {
-  const { startedAtMs, firstTokenAtMs, endedAtMs = startedAtMs } = record;
-  return {
-    workspaceId: record.workspaceId,
-    callId,
-    turnId: record.turnId,
-    provider: record.provider,
-    model: record.model,
-    // What is no model's name may be anything, and is not kept.
-    asked: parseModelName(record.asked) === undefined ? "" : record.asked,
-    ...metering,
-    queueMs: Math.round(record.queueMs),
-    firstTokenMs: firstTokenAtMs === undefined ? 0 : Math.round(firstTokenAtMs - startedAtMs),
-    latencyMs: Math.round(endedAtMs - startedAtMs),
-    attempts: record.attempts,
-    failovers: record.failovers,
-    outcome: record.outcome ?? "cancelled",
-    reason: record.reason,
-    cost: toDecimal(metering.cost),
-    rounds: record.questions,
-    toolCalls: record.toolCalls,
-    toolsMs: Math.round(record.toolsMs),
-    tries: record.tries.map(toTryRow),
-    createdAt,
-  };
-}
-
-function toTryRow(tried: Try): TryRow {
-  const { startedMs, queueMs, firstTokenMs = 0, latencyMs } = tried;
-  return {
-    ...tried,
-    startedMs: Math.round(startedMs),
-    queueMs: Math.round(queueMs),
-    firstTokenMs: Math.round(firstTokenMs),
-    latencyMs: Math.round(latencyMs),
-  };
 }

@@ -1,100 +1,112 @@
 import type { PatternThreads } from "@parley/bot-rules/moderation";
-import type { Prompt } from "@parley/rpc/llm";
 import type { Logger } from "@parley/service-kit";
 import type { Metrics } from "../metrics.ts";
-import type { Candidate, Catalog, Take } from "../providers/index.ts";
-import type { Toolbox, Tools } from "../tools/index.ts";
-import type { ActiveCall, ActiveCalls } from "./active-generations.ts";
-import type { CallRecord } from "./call-record.ts";
-import { type ReplyDeps, type ReplyEvent, reply } from "./generate.ts";
-import { filtered } from "./reply-moderation.ts";
+import type { Candidate, Catalog, ProviderFailure, Sink } from "../providers/index.ts";
+import type { Tools } from "../tools/index.ts";
+import type { ActiveGeneration, ActiveGenerations } from "./active-generations.ts";
+import { Generation, type GenerationDeps, type Waits } from "./generation.ts";
+import type { Ending, GenerationEvent, GenerationRequest, GenerationResult, NextStep } from "./generation-result.ts";
+import { type CountTokens, meter } from "./meter.ts";
+import { moderateReply } from "./reply-moderation.ts";
 
-export type ResponderDeps = Pick<ReplyDeps, "now" | "random" | "countTokens"> & {
+export type GeneratorDeps = Pick<GenerationDeps, "now" | "random"> & {
   catalog: Catalog;
-  activeCalls: ActiveCalls;
+  activeGenerations: ActiveGenerations;
   tools: Pick<Tools, "open">;
   patternThreads: Pick<PatternThreads, "match">;
+  countTokens: CountTokens;
   metrics: Metrics;
   log: Logger;
 };
 
-/** A reply under way. */
-export type Reply = {
-  /** Resolves when nothing more comes of it, never rejects; the record then says how it ended. */
-  done: Promise<void>;
-  /** Ends it early: nobody wants it any more. */
+export type RunningGeneration = {
+  /** Never rejects. */
+  result: Promise<GenerationResult>;
   cancel: () => void;
+  waits: () => Waits;
 };
 
-/** Answers prompts with whichever provider they name, and sees to it that every answer has an outcome. */
-export class Responder {
-  readonly #deps: ResponderDeps;
+/** Runs generations and records their metrics. */
+export class Generator {
+  readonly #deps: GeneratorDeps;
 
-  constructor(deps: ResponderDeps) {
+  constructor(deps: GeneratorDeps) {
     this.#deps = deps;
   }
 
-  /** Begins a reply and tells `take` what it is made of. */
-  respond(record: CallRecord, prompt: Prompt, caller: AbortSignal, take: Take<ReplyEvent>): Reply {
-    const call = this.#deps.activeCalls.enter(caller);
-    return { done: this.#answer(record, prompt, call, take), cancel: call.cancel };
+  /** Starts a generation and passes its output to `sink`. It is cancelled when `caller` is aborted. */
+  start(request: GenerationRequest, caller: AbortSignal, sink: Sink<GenerationEvent>): RunningGeneration {
+    const { activeGenerations, now, random } = this.#deps;
+    const active = activeGenerations.add(caller);
+    const onFailure: GenerationDeps["onFailure"] = (...failure) => this.#reportFailure(request, ...failure);
+    const generation = new Generation(request, active.signal, { now, random, onFailure });
+    const result = this.#run(generation, request, active, sink);
+    return { result, cancel: active.cancel, waits: () => generation.waits() };
   }
 
-  async #answer(record: CallRecord, prompt: Prompt, call: ActiveCall, take: Take<ReplyEvent>): Promise<void> {
-    const { catalog, patternThreads, log, now } = this.#deps;
-    const { signal, cancel, leave } = call;
-    let toolbox: Toolbox | undefined;
+  async #run(
+    generation: Generation,
+    request: GenerationRequest,
+    active: ActiveGeneration,
+    sink: Sink<GenerationEvent>,
+  ): Promise<GenerationResult> {
+    const { countTokens, metrics, log, now } = this.#deps;
+    const ending = await this.#generate(generation, request, active, sink).catch((error: unknown): Ending => {
+      log.error({ error, turn_id: request.turnId }, "generation failed unexpectedly");
+      return { outcome: "provider_error", reason: "internal" };
+    });
+    const endedAtMs = now();
+    active.remove();
+    // The caller of a cancelled generation does not wait for an exact count.
+    const usage = await meter(generation.attempts, ending.outcome === "cancelled" ? undefined : countTokens);
+    const result = generation.result(ending, endedAtMs, usage);
+    recordMetrics(metrics, result);
+    return result;
+  }
+
+  async #generate(
+    generation: Generation,
+    request: GenerationRequest,
+    { signal, cancel }: ActiveGeneration,
+    sink: Sink<GenerationEvent>,
+  ): Promise<Ending> {
+    const { catalog, patternThreads } = this.#deps;
+    const candidates = catalog.candidates(request.model);
+    if (candidates === undefined) return { outcome: "model_unknown", reason: "" };
+    const toolbox = await this.#openToolbox(candidates, request, signal);
     try {
-      const candidates = catalog.candidates(record.asked);
-      if (candidates === undefined) {
-        record.outcome = "model_unknown";
-        return;
-      }
-      toolbox = await this.#openToolbox(candidates, prompt, record, signal);
-      const shown = filtered(patternThreads, take, prompt, record, cancel);
-      await reply(candidates, { prompt, toolbox }, record, signal, this.#replyDeps(record, shown), shown.take);
-      await shown.end();
-    } catch (error) {
-      log.error({ error, turn_id: record.turnId }, "a reply failed in a way nobody foresaw");
-      record.outcome = "provider_error";
-      record.reason = "internal";
+      const moderation = moderateReply({ threads: patternThreads, request, sink, stop: cancel });
+      return await moderation.end(await generation.run(candidates, toolbox, moderation));
     } finally {
       void toolbox?.close();
-      leave();
-      record.outcome ??= "cancelled";
-      record.endedAtMs = now();
-      this.#observe(record);
     }
   }
 
-  /** Undefined when there is nothing to call, or nobody who could. */
-  async #openToolbox(candidates: readonly Candidate[], prompt: Prompt, record: CallRecord, signal: AbortSignal) {
+  /** Opens the bot's tools; undefined when it has none, or when no candidate can call tools. */
+  async #openToolbox(candidates: readonly Candidate[], request: GenerationRequest, signal: AbortSignal) {
+    const { tools } = request.prompt;
     const canCall = candidates.some(({ guarded }) => guarded.settings.kind !== "builtin");
-    return prompt.tools.length > 0 && canCall ? this.#deps.tools.open(prompt.tools, record, signal) : undefined;
+    return tools.length > 0 && canCall ? this.#deps.tools.open(tools, request, signal) : undefined;
   }
 
-  #replyDeps(record: CallRecord, { settled }: Pick<ReplyDeps, "settled">): ReplyDeps {
-    const { now, random, countTokens, metrics, log } = this.#deps;
-    return {
-      countTokens,
-      now,
-      random,
-      settled,
-      onFailure: ({ model, guarded }, { code, reason, detail }, next) => {
-        metrics.attemptFailures.inc({ provider: guarded.settings.name, reason, next });
-        log.warn({ turn_id: record.turnId, model, code, reason, next }, "a call to a provider failed");
-        if (detail !== "") log.debug({ turn_id: record.turnId, model, detail }, "what the provider called it");
-      },
-    };
+  #reportFailure({ turnId }: GenerationRequest, candidate: Candidate, failure: ProviderFailure, next: NextStep): void {
+    const { metrics, log } = this.#deps;
+    const { guarded, model } = candidate;
+    const { code, reason, detail, cause } = failure;
+    metrics.attemptFailures.inc({ provider: guarded.settings.name, reason, next });
+    log.warn({ turn_id: turnId, model, code, reason, next }, "attempt failed");
+    if (detail !== "") log.debug({ turn_id: turnId, model, detail }, "attempt failed, provider's code");
+    if (reason === "internal") log.error({ turn_id: turnId, error: cause }, "attempt failed unexpectedly");
   }
+}
 
-  #observe(record: CallRecord): void {
-    const { metrics } = this.#deps;
-    const { startedAtMs, firstTokenAtMs, endedAtMs = startedAtMs, outcome = "cancelled" } = record;
-    const provider = record.provider || "none";
-    metrics.calls.inc({ provider, outcome });
-    metrics.duration.observe({ provider, outcome }, (endedAtMs - startedAtMs) / 1_000);
-    metrics.queueWait.observe({ provider }, record.queueMs / 1_000);
-    if (firstTokenAtMs !== undefined) metrics.firstToken.observe({ provider }, (firstTokenAtMs - startedAtMs) / 1_000);
-  }
+function recordMetrics(metrics: Metrics, result: GenerationResult): void {
+  const { outcome, usage, queueMs, firstTextMs, totalMs } = result;
+  const provider = result.provider || "none";
+  metrics.generations.inc({ provider, outcome });
+  metrics.duration.observe({ provider, outcome }, totalMs / 1_000);
+  metrics.queueWait.observe({ provider }, queueMs / 1_000);
+  if (firstTextMs !== undefined) metrics.firstToken.observe({ provider }, firstTextMs / 1_000);
+  metrics.tokens.inc({ provider, direction: "in" }, usage.tokensIn);
+  metrics.tokens.inc({ provider, direction: "out" }, usage.tokensOut);
 }

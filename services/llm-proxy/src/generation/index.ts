@@ -1,3 +1,1 @@
-export { beginCall } from "./call-record.ts";
-export type { Responder } from "./generator.ts";
-export { type CountTokens, meter } from "./meter.ts";
+export type { Generator } from "./generator.ts";

@@ -1,61 +1,77 @@
-import type { Prompt } from "@parley/rpc/llm";
 import { renderPrompt } from "../providers/index.ts";
-import { costOf, parseModelName } from "../settings/index.ts";
+import { costOf, parseModelName, priceOf } from "../settings/index.ts";
 import { estimateTokens } from "../tokens/index.ts";
-import type { CallRecord, Metering } from "./call-record.ts";
+import type { AttemptResult } from "./attempt-result.ts";
 
-/** Tokens of each text by the vocabulary of a model's family; undefined when there is none to count by. */
+/** The tokens of a generation; `cost` is null when a model has no price. */
+export type GenerationUsage = { tokensIn: number; tokensOut: number; isEstimated: boolean; cost: number | null };
+
+/** Counts the tokens of each text with the vocabulary of the model's family; undefined when the vocabulary is not published. */
 export type CountTokens = (model: string, texts: readonly string[]) => Promise<number[] | undefined>;
 
-type Metered = Pick<CallRecord, "usage" | "finished" | "text" | "requests" | "rounds" | "price" | "model">;
-
-/** What a chat format adds to each message; for families whose vocabulary is known. */
-const TOKENS_A_MESSAGE = 4;
+/** Tokens that a chat format adds to each message, for families with a published vocabulary. */
+const TOKENS_PER_MESSAGE = 4;
 
 /**
- * The tokens of the question under way or last answered: the provider's own count; else ours, marked as estimated, by the vocabulary of
- * the model's family where it is published and by weighing the script where not; none when nothing came.
+ * Adds up the usage of a generation: of each round, the attempt that was sent last. The provider's own counts are used if it sent any.
+ * Otherwise tokens are counted with the vocabulary of the model's family, or estimated without one or without `countTokens`.
  */
-export async function meterQuestion(record: Metered, prompt: Prompt, countTokens: CountTokens): Promise<Metering> {
-  // What the record says now: a caller who leaves may change it while it is counted.
-  const { price, usage, finished, text } = record;
-  const tokens = usage
-    ? { ...usage, estimated: false }
-    : finished || text !== ""
-      ? await countOurselves(record, prompt, countTokens)
-      : { tokensIn: 0, tokensOut: 0, estimated: false };
-  return { ...tokens, cost: costOf(price, tokens.tokensIn, tokens.tokensOut) };
-}
-
-/** The tokens of a whole reply, every question of it added up. */
 export async function meter(
-  record: Metered & Pick<CallRecord, "used">,
-  prompt: Prompt,
-  countTokens: CountTokens,
-): Promise<Metering> {
-  const questions = await Promise.all([...record.used, meterQuestion(record, prompt, countTokens)]);
-  return questions.reduce((sum, each) => ({
-    tokensIn: sum.tokensIn + each.tokensIn,
-    tokensOut: sum.tokensOut + each.tokensOut,
-    estimated: sum.estimated || each.estimated,
-    cost: sum.cost === null || each.cost === null ? null : sum.cost + each.cost,
-  }));
+  attempts: readonly AttemptResult[],
+  countTokens: CountTokens | undefined,
+): Promise<GenerationUsage> {
+  const usages = await Promise.all(lastOfRounds(attempts).map((attempt) => meterAttempt(attempt, countTokens)));
+  const [first = { tokensIn: 0, tokensOut: 0, isEstimated: false, cost: null }, ...others] = usages;
+  return others.reduce(
+    (sum, each) => ({
+      tokensIn: sum.tokensIn + each.tokensIn,
+      tokensOut: sum.tokensOut + each.tokensOut,
+      isEstimated: sum.isEstimated || each.isEstimated,
+      cost: sum.cost === null || each.cost === null ? null : sum.cost + each.cost,
+    }),
+    first,
+  );
 }
 
-async function countOurselves({ model, text, requests, rounds }: Metered, prompt: Prompt, countTokens: CountTokens) {
-  const calls = rounds.flatMap((round) => [
-    round.text,
-    ...round.calls.flatMap(({ request, result }) => [request.arguments, result]),
-  ]);
-  const messages = [...renderPrompt(prompt).map((message) => message.content), ...calls];
-  const asked = messages.join("\n");
-  const answered = [text, ...requests.flatMap((request) => [request.name, request.arguments])].join("\n").trimEnd();
-  const [tokensIn, tokensOut] = (await countTokens(nameOf(model), [asked, answered])) ?? [];
+/** The last attempt of each round of which a request was sent, or the last one when none was sent. */
+function lastOfRounds(attempts: readonly AttemptResult[]): AttemptResult[] {
+  const byRound = new Map<number, AttemptResult>();
+  for (const attempt of attempts) {
+    const round = attempt.request.toolRounds.length;
+    if (attempt.isSent || !byRound.get(round)?.isSent) byRound.set(round, attempt);
+  }
+  return [...byRound.values()];
+}
+
+async function meterAttempt(attempt: AttemptResult, countTokens: CountTokens | undefined): Promise<GenerationUsage> {
+  const { request, completion } = attempt;
+  const { guarded, name } = request.candidate;
+  const { usage, isFinished, text } = completion;
+  const hasOutput = isFinished || text !== "";
+  const counts = usage ?? (hasOutput ? await countLocally(attempt, countTokens) : { tokensIn: 0, tokensOut: 0 });
+  return {
+    ...counts,
+    isEstimated: usage === undefined && hasOutput,
+    cost: costOf(priceOf(guarded.settings.prices, name), counts.tokensIn, counts.tokensOut),
+  };
+}
+
+async function countLocally({ request, completion }: AttemptResult, countTokens: CountTokens | undefined) {
+  const { candidate, prompt, toolRounds } = request;
+  const messages = [
+    ...renderPrompt(prompt).map(({ content }) => content),
+    ...toolRounds.flatMap(({ text, calls }) => [
+      text,
+      ...calls.flatMap(({ request, result }) => [request.arguments, result]),
+    ]),
+  ];
+  const input = messages.join("\n");
+  const toolCalls = completion.toolRequests.flatMap((call) => [call.name, call.arguments]);
+  const output = [completion.text, ...toolCalls].join("\n").trimEnd();
+  const { name = "" } = parseModelName(candidate.model) ?? {};
+  // A tokenizer that fails must not lose the usage.
+  const [tokensIn, tokensOut] = (await countTokens?.(name, [input, output]).catch(() => undefined)) ?? [];
   if (tokensIn === undefined || tokensOut === undefined)
-    return { tokensIn: estimateTokens(asked), tokensOut: estimateTokens(answered), estimated: true };
-  return { tokensIn: tokensIn + messages.length * TOKENS_A_MESSAGE, tokensOut, estimated: true };
-}
-
-function nameOf(model: string): string {
-  return parseModelName(model)?.name ?? "";
+    return { tokensIn: estimateTokens(input), tokensOut: estimateTokens(output) };
+  return { tokensIn: tokensIn + messages.length * TOKENS_PER_MESSAGE, tokensOut };
 }

@@ -1,19 +1,20 @@
 import { openSpan, type Span } from "@parley/service-kit";
-import type { Candidate } from "../providers/index.ts";
-import type { CallRecord } from "./call-record.ts";
+import { ProviderFailure } from "../providers/index.ts";
+import type { AttemptRequest, AttemptResult, Completion } from "./attempt-result.ts";
 
 /**
- * The span of one call to a provider, by OpenTelemetry's conventions for generative AI; nothing of the prompt or of the reply is in
- * it. Undefined while traces are off.
+ * Opens the span of one attempt, by OpenTelemetry's conventions for generative AI. It holds nothing of the prompt or the completion.
+ * Returns undefined while tracing is off.
  */
-export function openProviderSpan({ guarded, name }: Candidate, { turnId }: CallRecord): Span | undefined {
+export function openProviderSpan({ candidate, turnId }: AttemptRequest): Span | undefined {
+  const { name, guarded } = candidate;
   const { settings } = guarded;
   return openSpan(`chat ${name}`, {
     kind: "client",
     attributes: {
       "gen_ai.operation.name": "chat",
       "gen_ai.provider.name": settings.name,
-      // Its older name, which some backends still look for.
+      // The former name of gen_ai.provider.name, which some backends still read.
       "gen_ai.system": settings.name,
       "gen_ai.request.model": name,
       "server.address": settings.kind === "openai" ? new URL(settings.baseUrl).hostname : undefined,
@@ -22,14 +23,17 @@ export function openProviderSpan({ guarded, name }: Candidate, { turnId }: CallR
   });
 }
 
-/** Ends it with what is known by then; `failure` is the reason in our own words. */
-export function endProviderSpan(span: Span | undefined, record: CallRecord, failure: string | undefined): void {
+export function endProviderSpan(
+  span: Span | undefined,
+  { usage, finishReason }: Completion,
+  failure: AttemptResult["failure"],
+): void {
   if (span === undefined) return;
-  const { usage, finishReason } = record;
   span.set({
     "gen_ai.usage.input_tokens": usage?.tokensIn,
     "gen_ai.usage.output_tokens": usage?.tokensOut,
     "gen_ai.response.finish_reasons": finishReason === "" ? undefined : [finishReason],
   });
-  span.end(failure);
+  if (failure === undefined) span.end();
+  else span.end(failure instanceof ProviderFailure ? failure.reason : "cancelled");
 }

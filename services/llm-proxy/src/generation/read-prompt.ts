@@ -2,11 +2,11 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { type Prompt, PromptSchema, Role } from "@parley/rpc/llm";
 import { invalid } from "@parley/service-kit";
 
-/** Decodes a prompt; throws invalid_prompt when it is none, or does not end in the visitor's message. */
+/** Decodes a prompt. Throws invalid_prompt when it is malformed or its last message is not the visitor's. */
 export function readPrompt(bytes: Uint8Array): Prompt {
   const prompt = decode(bytes);
   if (prompt.messages.at(-1)?.role !== Role.USER) {
-    throw invalid("the prompt does not end in the visitor's message", "invalid_prompt");
+    throw invalid("the prompt's last message is not the visitor's", "invalid_prompt");
   }
   return prompt;
 }

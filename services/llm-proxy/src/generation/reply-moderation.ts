@@ -1,91 +1,91 @@
 import { type PatternThreads, patternsJson, ReplyFilter } from "@parley/bot-rules/moderation";
-import type { Prompt } from "@parley/rpc/llm";
 import { ServiceError } from "@parley/service-kit";
-import type { Take } from "../providers/index.ts";
-import type { CallRecord } from "./call-record.ts";
-import type { ReplyEvent } from "./generate.ts";
+import type { Sink } from "../providers/index.ts";
+import type { Ending, GenerationEvent, GenerationRequest } from "./generation-result.ts";
 
-/** So much text may wait for its look; then the provider waits. */
+/** More text than this does not wait to be matched: the provider waits. */
 const MAX_WAITING_CHARACTERS = 16 * 1024;
 
-/** A reply on its way through its patterns. */
-export type Filtered = {
-  take: Take<ReplyEvent>;
-  /** Resolves when all text so far has been looked at; a match may have stopped the reply by then. */
-  settled(): Promise<void>;
-  /** Must be called at the reply's end. Sends what was still held back, and records a match or a failure to look for one. */
-  end(): Promise<void>;
+export type ReplyModerationOptions = {
+  threads: Pick<PatternThreads, "match">;
+  request: GenerationRequest;
+  /** Receives the text that no pattern can match any more. */
+  sink: Sink<GenerationEvent>;
+  /** Stops the generation. */
+  stop: () => void;
+};
+
+export type ReplyModeration = {
+  sink: Sink<GenerationEvent>;
+  /** Waits until the text so far has been matched. If a pattern matches, the generation is stopped before this resolves. */
+  settle: () => Promise<void>;
+  /** Must be called when the generation has ended. Sends the text that was held back and returns how the moderated generation ends. */
+  end: (ending: Ending) => Promise<Ending>;
 };
 
 /**
- * Passes on to `take` a reply with nothing in it that a pattern of the prompt matches: holds back what might still be matched. When a
- * pattern matches, the reply is to `stop` and ends as blocked; when the patterns cannot be matched in time, as failed. A reply without
- * patterns passes as it is.
+ * Holds back the text that a moderation pattern of the prompt may still match. If a pattern matches, the generation is stopped and ends
+ * as blocked; if the patterns cannot be matched in time, it ends as failed. Without patterns, everything is passed on as it arrives.
  */
-export function filtered(
-  threads: Pick<PatternThreads, "match">,
-  take: Take<ReplyEvent>,
-  prompt: Prompt,
-  record: CallRecord,
-  stop: () => void,
-): Filtered {
-  if (prompt.replyPatterns.length === 0) {
-    const nothing = () => Promise.resolve();
-    return { take, settled: nothing, end: nothing };
-  }
-  const patterns = patternsJson(prompt.replyPatterns);
+export function moderateReply({ threads, request, sink, stop }: ReplyModerationOptions): ReplyModeration {
+  const { workspaceId, prompt } = request;
+  const { replyPatterns } = prompt;
+  if (replyPatterns.length === 0)
+    return { sink, settle: () => Promise.resolve(), end: (ending) => Promise.resolve(ending) };
+  const patterns = patternsJson(replyPatterns);
   const filter = new ReplyFilter((text, from, isWhole) =>
-    threads.match(record.workspaceId, { patterns, text, from, isWhole }),
+    threads.match(workspaceId, { patterns, text, from, isWhole }),
   );
   let waiting = "";
-  let looking: Promise<void> | undefined;
+  let matching: Promise<void> | undefined;
   let failure: unknown;
   const isOver = () => filter.hit !== undefined || failure !== undefined;
 
-  /** Sends on what waits, one look after the other: what comes during a look waits for the next. */
-  const lookAtAll = async () => {
+  /** Matches the waiting text; text that arrives meanwhile waits for the next match. */
+  const matchWaiting = async () => {
     try {
       while (waiting !== "") {
         const text = waiting;
         waiting = "";
-        const shown = await filter.push(text);
-        if (filter.hit === undefined && shown !== "") await take(shown);
+        const cleared = await filter.push(text);
+        if (filter.hit === undefined && cleared !== "") await sink(cleared);
       }
     } catch (error) {
       failure = error;
     } finally {
-      looking = undefined;
+      matching = undefined;
       if (isOver()) stop();
     }
   };
 
   return {
-    take(event) {
+    sink(event) {
       if (event === "" || isOver()) return undefined;
-      if (typeof event !== "string") return looking === undefined ? take(event) : looking.then(() => take(event));
+      if (typeof event !== "string") return matching === undefined ? sink(event) : matching.then(() => sink(event));
       waiting += event;
-      looking ??= lookAtAll();
-      return waiting.length < MAX_WAITING_CHARACTERS ? undefined : looking;
+      matching ??= matchWaiting();
+      return waiting.length < MAX_WAITING_CHARACTERS ? undefined : matching;
     },
-    async settled() {
-      await looking;
+    async settle() {
+      await matching;
     },
-    async end() {
-      await looking;
-      // What was held back of a reply that failed is not shown: nobody knows how it would have gone on.
-      if (record.outcome === "complete" && !isOver()) {
+    async end(ending) {
+      await matching;
+      // Text held back from a failed generation is not sent: what would have followed it is unknown.
+      if (ending.outcome === "complete" && !isOver()) {
         const rest = await filter.end().catch((error: unknown) => {
           failure = error;
           return "";
         });
-        if (rest !== "") void take(rest);
+        if (rest !== "") void sink(rest);
       }
       if (filter.hit !== undefined) {
-        const { reason = "", fallback = "" } = prompt.replyPatterns[filter.hit]?.verdict ?? {};
-        Object.assign(record, { outcome: "blocked", reason: "", blocked: { reason, fallback } });
-      } else if (failure instanceof ServiceError) {
-        Object.assign(record, { outcome: "provider_error", reason: "moderation" });
-      } else if (failure !== undefined) throw failure;
+        const { reason = "", fallback = "" } = replyPatterns[filter.hit]?.verdict ?? {};
+        return { outcome: "blocked", reason: "", verdict: { reason, fallback } };
+      }
+      if (failure instanceof ServiceError) return { outcome: "provider_error", reason: "moderation" };
+      if (failure !== undefined) throw failure;
+      return ending;
     },
   };
 }

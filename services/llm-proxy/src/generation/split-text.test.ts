@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { pieces } from "./split-text.ts";
+import { splitText } from "./split-text.ts";
 
-test("a text that is short is one piece", () => {
-  expect([...pieces("hello")]).toEqual(["hello"]);
-  expect([...pieces("x".repeat(1_024))]).toEqual(["x".repeat(1_024)]);
+test("does not split a text of up to 1,024 code units", () => {
+  expect([...splitText("hello")]).toEqual(["hello"]);
+  expect([...splitText("x".repeat(1_024))]).toEqual(["x".repeat(1_024)]);
 });
 
-test("a long text is whole again when its pieces are joined, and no piece cuts a character", () => {
+test("splits a longer text between characters; the parts joined are the text", () => {
   for (const text of ["é".repeat(5_000), `a${"👋🏽".repeat(3_000)}`, "👋".repeat(2_048)]) {
-    const parts = [...pieces(text)];
+    const parts = [...splitText(text)];
     expect(parts.join("")).toBe(text);
     for (const part of parts) {
       expect(part.length).toBeLessThanOrEqual(1_024);

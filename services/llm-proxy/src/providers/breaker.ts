@@ -2,50 +2,50 @@ import type { BreakerPolicy } from "../settings/index.ts";
 
 export type BreakerState = "closed" | "open" | "half_open";
 
-/** How a call that was let through went: `neutral` when it says nothing of the provider (the caller left). */
+/** How an admitted request ended: `neutral` when it tells nothing about the provider, because its caller cancelled it. */
 export type BreakerVerdict = "ok" | "fault" | "neutral";
 
-/** Stops calls to a provider that keeps failing, and lets one through at a time to see whether it is back. */
+/** A circuit breaker: refuses requests to a provider that keeps failing, then admits one at a time until one succeeds. */
 export class Breaker {
   readonly #policy: BreakerPolicy;
   readonly #now: () => number;
   #faults = 0;
-  #openedAt: number | undefined;
-  #probing: boolean = false;
+  #openedAtMs: number | undefined;
+  #isProbing: boolean = false;
 
-  /** `now` counts milliseconds and never goes back. */
+  /** `now` is a monotonic clock in milliseconds. */
   constructor(policy: BreakerPolicy, now: () => number) {
     this.#policy = policy;
     this.#now = now;
   }
 
   get state(): BreakerState {
-    if (this.#openedAt === undefined) return "closed";
-    return this.#now() - this.#openedAt < this.#policy.cooldownMs ? "open" : "half_open";
+    if (this.#openedAtMs === undefined) return "closed";
+    return this.#now() - this.#openedAtMs < this.#policy.cooldownMs ? "open" : "half_open";
   }
 
-  /** Lets a call through and takes its verdict once; undefined when it must not be made. */
+  /** Admits a request. Returns a function that must be called once with its verdict, or undefined when the request is refused. */
   admit(): ((verdict: BreakerVerdict) => void) | undefined {
     const { state } = this;
-    if (state === "closed") return (verdict) => this.#judge(verdict);
-    if (state === "open" || this.#probing) return undefined;
-    this.#probing = true;
+    if (state === "closed") return (verdict) => this.#settle(verdict);
+    if (state === "open" || this.#isProbing) return undefined;
+    this.#isProbing = true;
     return (verdict) => {
-      this.#probing = false;
-      if (verdict === "fault") this.#openedAt = this.#now();
+      this.#isProbing = false;
+      if (verdict === "fault") this.#openedAtMs = this.#now();
       if (verdict === "ok") this.#close();
     };
   }
 
-  // Of calls that were let through before it opened, only those that end while it is closed count.
-  #judge(verdict: BreakerVerdict): void {
-    if (this.#openedAt !== undefined) return;
+  #settle(verdict: BreakerVerdict): void {
+    // A request that was admitted before the breaker opened neither closes it nor keeps it open.
+    if (this.#openedAtMs !== undefined) return;
     if (verdict === "ok") this.#faults = 0;
-    if (verdict === "fault" && ++this.#faults >= this.#policy.failures) this.#openedAt = this.#now();
+    if (verdict === "fault" && ++this.#faults >= this.#policy.failures) this.#openedAtMs = this.#now();
   }
 
   #close(): void {
-    this.#openedAt = undefined;
+    this.#openedAtMs = undefined;
     this.#faults = 0;
   }
 }

@@ -6,17 +6,16 @@ import { Concurrency } from "./concurrency.ts";
 import { openAiProvider } from "./openai/openai.client.ts";
 import type { Provider } from "./provider.ts";
 
-/** A configured provider with what guards it. */
+/** A configured provider with its breaker and its concurrency limit. */
 export type GuardedProvider = {
   settings: ProviderSettings;
   provider: Provider;
   breaker: Breaker;
   concurrency: Concurrency;
-  /** Those of its embeddings: learning documents takes no place from replies, and what fails there says nothing of them. */
+  /** Embeddings have their own, so that embedding documents neither delays generations nor opens their breaker. */
   embeddings: { breaker: Breaker; concurrency: Concurrency };
 };
 
-/** One model to be tried. */
 export type Candidate = {
   guarded: GuardedProvider;
   /** The model's name without its provider. */
@@ -25,16 +24,21 @@ export type Candidate = {
   model: string;
 };
 
-/** Each call takes a fraction of a second; whoever would wait longer than this comes back later. */
+export type EmbeddingModel = Candidate & {
+  /** The length of the vectors; undefined for the model's default. */
+  dimensions: number | undefined;
+};
+
+/** A request takes a fraction of a second. The conversation service retries the batches that are refused. */
 const EMBEDDING_CONCURRENCY = { maxActive: 16, maxQueued: 64, maxWaitMs: 5_000 };
 
-/** The providers and routes in force. */
+/** The configured providers and routes. */
 export class Catalog {
   readonly #now: () => number;
   #settings: Settings;
   #providers = new Map<string, GuardedProvider>();
 
-  /** `now` counts milliseconds and never goes back. */
+  /** `now` is a monotonic clock in milliseconds. */
   constructor(settings: Settings, now: () => number) {
     this.#now = now;
     this.#settings = settings;
@@ -49,29 +53,27 @@ export class Catalog {
     return [...this.#providers.values()];
   }
 
-  /** Puts other settings in force for the calls to come. A provider that did not change keeps its connections and its state. */
+  /** Replaces the settings for later requests. A provider whose settings did not change keeps its connections and its state. */
   apply(settings: Settings): void {
-    const before = this.#providers;
+    const previous = this.#providers;
     this.#settings = settings;
     this.#providers = this.#build(settings);
-    for (const [name, old] of before) if (this.#providers.get(name) !== old) void old.provider.close();
+    for (const [name, each] of previous) if (this.#providers.get(name) !== each) void each.provider.close();
   }
 
-  /** The models to try for `asked`, in order: the default for an empty name; undefined for a name that leads nowhere. */
-  candidates(asked: string): Candidate[] | undefined {
-    const model = asked === "" ? this.#settings.defaultModel : asked;
+  /** Returns the models to try, in order, for a model, `route:<name>`, or "" for the default; undefined when the name is unknown. */
+  candidates(modelOrRoute: string): Candidate[] | undefined {
+    const model = modelOrRoute === "" ? this.#settings.defaultModel : modelOrRoute;
     const parsed = parseModelName(model);
     if (parsed === undefined) return undefined;
-    if (parsed.provider !== ROUTE_PREFIX) return this.#all([model]);
+    if (parsed.provider !== ROUTE_PREFIX) return this.#candidatesOf([model]);
     const { routes } = this.#settings;
     const route = Object.hasOwn(routes, parsed.name) ? routes[parsed.name] : undefined;
-    return route && this.#all(route);
+    return route && this.#candidatesOf(route);
   }
 
-  /** The model that makes embeddings, with what is asked of it; undefined where none is configured. */
-  get embedder():
-    | { guarded: GuardedProvider; name: string; model: string; dimensions: number | undefined }
-    | undefined {
+  /** The model that makes embeddings; undefined when none is configured. */
+  get embeddingModel(): EmbeddingModel | undefined {
     const { embeddings } = this.#settings;
     if (embeddings === undefined) return undefined;
     const { provider = "", name = "" } = parseModelName(embeddings.model) ?? {};
@@ -83,21 +85,22 @@ export class Catalog {
     await Promise.all(this.providers.map(({ provider }) => provider.close()));
   }
 
-  #all(models: readonly string[]): Candidate[] | undefined {
-    const candidates = models.map((model) => {
+  #candidatesOf(models: readonly string[]): Candidate[] | undefined {
+    const candidates: Candidate[] = [];
+    for (const model of models) {
       const { provider = "", name = "" } = parseModelName(model) ?? {};
       const guarded = this.#providers.get(provider);
-      return guarded?.provider.knows(name) ? { guarded, name, model } : undefined;
-    });
-    const known = candidates.filter((each) => each !== undefined);
-    return known.length === candidates.length ? known : undefined;
+      if (guarded === undefined || !guarded.provider.hasModel(name)) return undefined;
+      candidates.push({ guarded, name, model });
+    }
+    return candidates;
   }
 
   #build(settings: Settings): Map<string, GuardedProvider> {
-    return new Map(settings.providers.map((each) => [each.name, this.#keepOrMake(each)]));
+    return new Map(settings.providers.map((each) => [each.name, this.#keepOrCreate(each)]));
   }
 
-  #keepOrMake(settings: ProviderSettings): GuardedProvider {
+  #keepOrCreate(settings: ProviderSettings): GuardedProvider {
     const existing = this.#providers.get(settings.name);
     if (existing && isDeepStrictEqual(existing.settings, settings)) return existing;
     return {

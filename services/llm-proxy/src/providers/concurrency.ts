@@ -3,11 +3,14 @@ import { ProviderFailure } from "./failure.ts";
 
 type Waiter = { grant: () => void; refuse: (error: unknown) => void };
 
-/** Gives up to `maxActive` calls a place at once; the others wait a short time, in turn by workspace, so that none starves the rest. */
+/**
+ * Limits concurrent requests to a provider. Requests beyond `maxActive` wait in a bounded queue that serves workspaces in turn, so that
+ * no workspace can starve the others.
+ */
 export class Concurrency {
   readonly #policy: ConcurrencyPolicy;
-  /** By workspace, in the order in which they are served next. */
-  readonly #waiting = new Map<string, Waiter[]>();
+  /** By workspace, in the order in which workspaces are served next. */
+  readonly #queues = new Map<string, Waiter[]>();
   #active = 0;
   #queued = 0;
 
@@ -15,7 +18,7 @@ export class Concurrency {
     this.#policy = policy;
   }
 
-  /** Waits for a place and returns what gives it back, to be called once. Throws ProviderFailure, or the signal's reason. */
+  /** Waits for a slot. Returns a function that must be called once to release it. Throws ProviderFailure, or the signal's reason. */
   async acquire(workspaceId: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#active < this.#policy.maxActive) this.#active++;
@@ -29,7 +32,7 @@ export class Concurrency {
     return new Promise<void>((resolve, reject) => {
       const settle = (finish: () => void) => {
         clearTimeout(timer);
-        signal.removeEventListener("abort", leave);
+        signal.removeEventListener("abort", cancel);
         finish();
       };
       const waiter: Waiter = {
@@ -40,47 +43,47 @@ export class Concurrency {
         this.#remove(workspaceId, waiter);
         waiter.refuse(error);
       };
-      const leave = () => giveUp(signal.reason);
+      const cancel = () => giveUp(signal.reason);
       const timer = setTimeout(() => giveUp(busy("queue_timeout")), this.#policy.maxWaitMs);
-      signal.addEventListener("abort", leave, { once: true });
-      const queue = this.#waiting.get(workspaceId);
+      signal.addEventListener("abort", cancel, { once: true });
+      const queue = this.#queues.get(workspaceId);
       if (queue) queue.push(waiter);
-      else this.#waiting.set(workspaceId, [waiter]);
+      else this.#queues.set(workspaceId, [waiter]);
       this.#queued++;
     });
   }
 
   #release(): void {
-    const next = this.#waiting.entries().next().value;
+    const next = this.#queues.entries().next().value;
     if (next === undefined) {
       this.#active--;
       return;
     }
-    // The place passes on; the workspace goes to the back with whatever it still has waiting.
+    // The slot passes to the first waiter of the next workspace, and that workspace goes to the back.
     const [workspaceId, queue] = next;
     const [first] = queue;
-    this.#waiting.delete(workspaceId);
-    if (queue.length > 1) this.#waiting.set(workspaceId, queue.slice(1));
+    this.#queues.delete(workspaceId);
+    if (queue.length > 1) this.#queues.set(workspaceId, queue.slice(1));
     this.#queued--;
     first?.grant();
   }
 
-  /** In a full queue, the workspace with most waiting gives up its newest to one with fewer. */
+  /** Refuses the newest waiter of the workspace with the longest queue, if this workspace would have a shorter one. */
   #makeRoom(workspaceId: string): boolean {
     let [longest, length] = ["", 0];
-    for (const [id, queue] of this.#waiting) if (queue.length > length) [longest, length] = [id, queue.length];
-    const own = this.#waiting.get(workspaceId)?.length ?? 0;
-    const newest = this.#waiting.get(longest)?.at(-1);
-    if (newest === undefined || length <= own + 1) return false;
+    for (const [id, queue] of this.#queues) if (queue.length > length) [longest, length] = [id, queue.length];
+    const ownLength = this.#queues.get(workspaceId)?.length ?? 0;
+    const newest = this.#queues.get(longest)?.at(-1);
+    if (newest === undefined || length <= ownLength + 1) return false;
     this.#remove(longest, newest);
     newest.refuse(busy("queue_full"));
     return true;
   }
 
   #remove(workspaceId: string, waiter: Waiter): void {
-    const rest = (this.#waiting.get(workspaceId) ?? []).filter((each) => each !== waiter);
-    if (rest.length === 0) this.#waiting.delete(workspaceId);
-    else this.#waiting.set(workspaceId, rest);
+    const rest = (this.#queues.get(workspaceId) ?? []).filter((each) => each !== waiter);
+    if (rest.length === 0) this.#queues.delete(workspaceId);
+    else this.#queues.set(workspaceId, rest);
     this.#queued--;
   }
 }

@@ -1,4 +1,4 @@
-/** The stable codes a reply can fail with. */
+/** The stable codes of a failed generation. */
 export type FailureCode =
   | "provider_auth"
   | "provider_rate_limited"
@@ -7,19 +7,18 @@ export type FailureCode =
   | "model_unknown";
 
 type FailureOptions = {
-  /** Whether the same provider may be asked again, as long as nothing of the reply was sent on. */
+  /** Whether the same provider may be tried again, as long as no text has been sent on. */
   retryable?: boolean;
-  /** What the provider asked us to wait. */
+  /** The wait that the provider asked for. */
   retryAfterMs?: number | undefined;
-  /** Whether it says that the provider is in trouble; a refusal of this one request does not. */
+  /** Whether the provider itself has a problem, which counts for its breaker; not when it refused only this request. */
   fault?: boolean;
-  /** A machine-readable code of the provider's or of Node's, for the debug log alone. */
+  /** A machine-readable code of the provider or of Node.js, for the debug log only. */
   detail?: string | undefined;
-  /** What was thrown elsewhere, for whoever looks into it. */
   cause?: unknown;
 };
 
-/** A reply that failed: a stable code, and a reason in a few words of our own (`connect`, `http_503`, `truncated`). */
+/** A failed request to a provider: a stable code, and as reason one of Parley's own codes such as `connect`, `http_503` or `truncated`. */
 export class ProviderFailure extends Error {
   readonly code: FailureCode;
   readonly reason: string;
@@ -40,15 +39,15 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** The caller went away; nobody is left to be told. */
+/** The reason of a signal that was aborted because the caller cancelled the call or its deadline passed. */
 export class CallCancelled extends Error {
   constructor() {
-    super("the caller went away");
+    super("the caller cancelled the call");
     this.name = "CallCancelled";
   }
 }
 
-// Codes are words with underscores; anything else (a message, an echoed prompt or key) is nothing to keep.
+// Anything else, such as a message, an echoed prompt or a key, must not reach a log.
 const CODE = /^[a-z_]{1,64}$/;
 
 type StatusOptions = {
@@ -57,24 +56,25 @@ type StatusOptions = {
   providerCode?: unknown;
 };
 
-/** What an HTTP status of 300 or more, in a response or inside a stream, means for a reply. */
+/** Maps an HTTP status of 300 or more, of a response or inside a stream. */
 export function failureOfStatus(status: number, { providerCode, retryAfterMs }: StatusOptions = {}): ProviderFailure {
   const reason = `http_${status}`;
   const rest = { retryAfterMs, detail: codeOf(providerCode) };
   if (status === 401 || status === 403) return new ProviderFailure("provider_auth", reason, rest);
   if (status === 429) {
-    // An empty purse is refused like a full window, but waiting does not fill it.
+    // An account without credit gets 429 too, and waiting does not help.
     const retryable = rest.detail !== "insufficient_quota";
     return new ProviderFailure("provider_rate_limited", reason, { ...rest, retryable });
   }
   if (status === 408 || status === 504) {
     return new ProviderFailure("provider_timeout", reason, { ...rest, retryable: true, fault: true });
   }
-  const ours = status < 500;
-  return new ProviderFailure("provider_error", reason, { ...rest, retryable: !ours || status === 409, fault: !ours });
+  const isServerError = status >= 500;
+  const retryable = isServerError || status === 409;
+  return new ProviderFailure("provider_error", reason, { ...rest, retryable, fault: isServerError });
 }
 
-/** A provider's machine-readable code; undefined for anything that is not one. */
+/** Returns a provider's machine-readable code; undefined when the value is anything else. */
 export function codeOf(value: unknown): string | undefined {
   return typeof value === "string" && CODE.test(value) ? value : undefined;
 }

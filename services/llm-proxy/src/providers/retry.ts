@@ -2,8 +2,8 @@ import type { RetryPolicy } from "../settings/index.ts";
 import type { ProviderFailure } from "./failure.ts";
 
 /**
- * How long to wait before asking the same model again after its `attempts`-th failure, in ms; undefined when it is not to be asked
- * again. `random` is in [0, 1): the wait is spread over its upper half, so that callers refused together do not come back together.
+ * Returns the wait before the next attempt with the same model after its `attempts`-th failure, in ms; undefined when there must be none.
+ * `random` is in [0, 1): it spreads the wait over the upper half of the backoff, so that callers refused together do not return together.
  */
 export function retryDelayMs(
   failure: ProviderFailure,
@@ -16,21 +16,21 @@ export function retryDelayMs(
   const jitteredMs = backoffMs * (0.5 + random / 2);
   const { retryAfterMs } = failure;
   if (retryAfterMs === undefined) return jitteredMs;
-  // Coming back early would be refused again, so a wait beyond our patience ends it.
+  // An earlier attempt would be refused again.
   return retryAfterMs > policy.maxRetryAfterMs ? undefined : retryAfterMs + jitteredMs * random;
 }
 
-/** Reads Retry-After (seconds or an HTTP date) or retry-after-ms; undefined when there is none that makes sense. */
+/** Reads retry-after-ms or Retry-After (seconds or an HTTP date); undefined when there is none or it is invalid. */
 export function retryAfterMs(headers: Pick<Headers, "get">, nowMs: number): number | undefined {
-  const milliseconds = decimal(headers.get("retry-after-ms"));
+  const milliseconds = parseDecimal(headers.get("retry-after-ms"));
   if (milliseconds !== undefined) return milliseconds;
   const text = headers.get("retry-after");
-  const seconds = decimal(text);
+  const seconds = parseDecimal(text);
   if (seconds !== undefined) return seconds * 1_000;
   const date = Date.parse(text ?? "");
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
 }
 
-function decimal(text: unknown): number | undefined {
-  return typeof text === "string" && /^\s*\d{1,9}(\.\d{1,9})?\s*$/.test(text) ? Number(text) : undefined;
+function parseDecimal(text: string | null): number | undefined {
+  return text !== null && /^\s*\d{1,9}(\.\d{1,9})?\s*$/.test(text) ? Number(text) : undefined;
 }

@@ -1,2 +1,4 @@
-/** Takes a part of a reply; a promise when nothing more is to come until it resolves. */
-export type Take<Part> = (part: Part) => Promise<void> | undefined;
+/** Receives one part at a time. Returns a promise when the sender must wait until it resolves: backpressure. */
+export type Sink<Part> = (part: Part) => Promise<void> | undefined;
+
+export type TextSink = Sink<string>;

@@ -1,70 +1,70 @@
 import type { Timeouts } from "../settings/index.ts";
 import { ProviderFailure } from "./failure.ts";
 
-/** How long the count of tokens may keep the end of a finished reply waiting. */
+/** How long token counts may delay the end of a finished completion. */
 const LINGER_MS = 2_000;
 
 /**
- * The timers of one call to a provider. Its signal is aborted when one of them runs out, with a ProviderFailure for reason, or with the
- * outer signal, with that one's reason. While the text waits for its reader, only the total time runs.
+ * The timers of one attempt. Its signal is aborted with a ProviderFailure when a timer expires, and with the outer signal's reason when that is
+ * aborted. While text waits for its reader, only the total timeout applies.
  */
 export class Watchdog {
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal;
   readonly #timeouts: Timeouts;
-  readonly #total: NodeJS.Timeout;
-  #wait: NodeJS.Timeout;
-  #started: boolean = false;
-  #paused: boolean = false;
+  readonly #totalTimer: NodeJS.Timeout;
+  #waitTimer: NodeJS.Timeout;
+  #hasStarted: boolean = false;
+  #isPaused: boolean = false;
 
   constructor(timeouts: Timeouts, outer: AbortSignal) {
     this.#timeouts = timeouts;
     this.#outer = outer;
-    this.#total = setTimeout(() => this.#expire("total_timeout"), timeouts.totalMs);
-    this.#wait = this.#waiting("first_token_timeout", timeouts.firstTokenMs);
-    if (outer.aborted) this.#leave();
-    else outer.addEventListener("abort", this.#leave, { once: true });
+    this.#totalTimer = setTimeout(() => this.#expire("total_timeout"), timeouts.totalMs);
+    this.#waitTimer = this.#startTimer("first_token_timeout", timeouts.firstTokenMs);
+    if (outer.aborted) this.#cancel();
+    else outer.addEventListener("abort", this.#cancel, { once: true });
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Text has come and is on its way to its reader. */
+  /** Must be called when text waits for its reader. */
   pause(): void {
-    this.#paused = true;
+    this.#isPaused = true;
   }
 
-  /** The reader has taken the text, and the next is awaited. */
+  /** Must be called when the reader has the text: the provider must send more within the silence timeout. */
   resume(): void {
-    this.#paused = false;
-    if (this.#started) this.#wait.refresh();
-    else this.#waitFor("silence_timeout", this.#timeouts.silenceMs);
-    this.#started = true;
+    this.#isPaused = false;
+    if (this.#hasStarted) this.#waitTimer.refresh();
+    else this.#restartTimer(this.#timeouts.silenceMs);
+    this.#hasStarted = true;
   }
 
-  /** The model has finished; what may follow is not waited for as long. */
+  /** Must be called when the model has finished: what follows is awaited for a shorter time. */
   finish(): void {
-    this.#started = true;
-    this.#waitFor("silence_timeout", Math.min(LINGER_MS, this.#timeouts.silenceMs));
+    this.#hasStarted = true;
+    this.#restartTimer(Math.min(LINGER_MS, this.#timeouts.silenceMs));
   }
 
   stop(): void {
-    clearTimeout(this.#total);
-    clearTimeout(this.#wait);
-    this.#outer.removeEventListener("abort", this.#leave);
+    clearTimeout(this.#totalTimer);
+    clearTimeout(this.#waitTimer);
+    this.#outer.removeEventListener("abort", this.#cancel);
   }
 
-  readonly #leave = () => this.#controller.abort(this.#outer.reason);
+  readonly #cancel = () => this.#controller.abort(this.#outer.reason);
 
-  #waitFor(reason: string, timeoutMs: number): void {
-    clearTimeout(this.#wait);
-    this.#wait = this.#waiting(reason, timeoutMs);
+  #restartTimer(silenceMs: number): void {
+    clearTimeout(this.#waitTimer);
+    this.#waitTimer = this.#startTimer("silence_timeout", silenceMs);
   }
 
-  #waiting(reason: string, timeoutMs: number): NodeJS.Timeout {
+  #startTimer(reason: string, timeoutMs: number): NodeJS.Timeout {
     return setTimeout(() => {
-      if (!this.#paused) this.#expire(reason);
+      if (!this.#isPaused) this.#expire(reason);
     }, timeoutMs);
   }
 

@@ -1,30 +1,30 @@
 const REPLACEMENT = "\uFFFD";
 
 /**
- * Makes a stream of pieces well-formed, piece by piece: a surrogate pair cut in two is joined again, a lone surrogate or NUL
- * (which PostgreSQL refuses) becomes U+FFFD.
+ * Makes a stream of texts well-formed: joins a surrogate pair that was split between two texts, and replaces lone surrogates and NUL,
+ * which PostgreSQL refuses, with U+FFFD.
  */
 export class WellFormedText {
   #held = "";
 
-  /** The text that may be sent on now. */
+  /** Adds a text; returns what is well-formed so far. */
   push(piece: string): string {
     if (piece === "") return "";
     const text = this.#held + piece;
     const last = text.charCodeAt(text.length - 1);
-    const cut = last >= 0xd800 && last <= 0xdbff;
-    this.#held = cut ? text.slice(-1) : "";
-    return mend(cut ? text.slice(0, -1) : text);
+    const splitsPair = last >= 0xd800 && last <= 0xdbff;
+    this.#held = splitsPair ? text.slice(-1) : "";
+    return toWellFormed(splitsPair ? text.slice(0, -1) : text);
   }
 
-  /** What is left at the end. */
+  /** Returns what was held back. */
   flush(): string {
-    const rest = mend(this.#held);
+    const rest = toWellFormed(this.#held);
     this.#held = "";
     return rest;
   }
 }
 
-function mend(text: string): string {
+function toWellFormed(text: string): string {
   return text.toWellFormed().replaceAll("\0", REPLACEMENT);
 }

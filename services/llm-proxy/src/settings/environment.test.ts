@@ -52,8 +52,10 @@ describe("without a file", () => {
     expect(settingsOf({ OLLAMA_HOST: "gpu", DEFAULT_MODEL: "ollama:llama3.2:3b" }).defaultModel).toBe(
       "ollama:llama3.2:3b",
     );
-    expect(() => settingsOf({ DEFAULT_MODEL: "openai:gpt-4o" })).toThrow("openai:gpt-4o is not one of a configured");
-    expect(() => settingsOf({ DEFAULT_MODEL: "gpt-4o" })).toThrow("gpt-4o is not one of a configured");
+    expect(() => settingsOf({ DEFAULT_MODEL: "openai:gpt-4o" })).toThrow(
+      "openai:gpt-4o is not a model of a configured",
+    );
+    expect(() => settingsOf({ DEFAULT_MODEL: "gpt-4o" })).toThrow("gpt-4o is not a model of a configured");
   });
 
   test("an OLLAMA_HOST that is no address is refused by name", () => {

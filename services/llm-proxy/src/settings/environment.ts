@@ -9,7 +9,7 @@ import {
   TOOL_LIMITS,
 } from "./settings.ts";
 
-/** What the environment says of models when there is no file. */
+/** The part of the environment that configures providers when there is no file. */
 export type ModelEnvironment = {
   openaiConfigured: boolean;
   openaiBaseUrl: string | undefined;
@@ -21,13 +21,12 @@ export type ModelEnvironment = {
 const OPENAI_MODEL = "openai:gpt-4o-mini";
 
 /**
- * Providers without a file: `openai` with OPENAI_API_KEY or OPENAI_BASE_URL, `ollama` with OLLAMA_HOST, `builtin` always. The default
- * model is DEFAULT_MODEL, else one of openai's, else the built-in one.
+ * Returns the settings without a file: `openai` with OPENAI_API_KEY or OPENAI_BASE_URL, `ollama` with OLLAMA_HOST, and always `builtin`.
+ * The default model is DEFAULT_MODEL; without it, a model of `openai` if that is configured, else the built-in model.
  */
 export function settingsFromEnvironment(environment: ModelEnvironment): Settings {
   const { openaiConfigured, openaiBaseUrl, ollamaHost, defaultModel } = environment;
-  const fallbackModel = openaiConfigured ? OPENAI_MODEL : BUILTIN_MODEL;
-  const model = defaultModel ?? fallbackModel;
+  const model = defaultModel ?? (openaiConfigured ? OPENAI_MODEL : BUILTIN_MODEL);
   const providers = [];
   if (openaiConfigured) {
     const apiKey = environment.readKey(PRESETS.openai.apiKeyEnv);
@@ -59,14 +58,14 @@ function provider(name: string, baseUrl: string, apiKey: string | undefined, def
   };
 }
 
-/** OLLAMA_HOST as Ollama reads it (`host`, `host:port` or a URL), as the base URL of its OpenAI-compatible endpoint. */
+/** Returns the base URL of Ollama's OpenAI-compatible endpoint for OLLAMA_HOST, which Ollama accepts as `host`, `host:port` or a URL. */
 function ollamaUrl(host: string): string {
   const hasScheme = host.includes("://");
   const text = hasScheme ? host : `http://${host}`;
-  if (!URL.canParse(text)) throw new SettingsError(["OLLAMA_HOST must be a host, host:port or URL"]);
+  if (!URL.canParse(text)) throw new SettingsError(["OLLAMA_HOST must be a host, host:port or a URL"]);
   const url = new URL(text);
   if (url.port === "" && !hasScheme) url.port = "11434";
-  // What a server listens on is no address to call.
+  // A server listens on 0.0.0.0, but a client cannot connect to it everywhere.
   if (url.hostname === "0.0.0.0") url.hostname = "127.0.0.1";
   return new URL("/v1", url).href;
 }

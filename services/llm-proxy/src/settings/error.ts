@@ -1,4 +1,4 @@
-/** Everything that is wrong with the providers and routes, fit for a log line. */
+/** Every problem of the settings, in words that may be logged. */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
 

@@ -38,7 +38,7 @@ describe("parseSettings", () => {
     expect(parse(of("{ model: openai:text-embedding-3-large, dimensions: 256 }")).embeddings?.dimensions).toBe(256);
     for (const model of ["groq:m", "builtin:extractive", "route:main"])
       expect(problemsOf(of(`{ model: "${model}" }`))).toEqual([
-        `embeddings.model ${model} is no model of a configured provider`,
+        `embeddings.model ${model} is not a model of a configured provider`,
       ]);
     expect(problemsOf(of("{ dimensions: 256 }"))).toEqual(["embeddings must have required property 'model'"]);
   });
@@ -105,7 +105,7 @@ describe("parseSettings", () => {
     ["providers: [", /flow|end|expected/i],
     ["provider: {}", /must NOT have additional properties: provider/],
     ["providers: { openai: { preset: nobody } }", /providers\.openai\.preset must be equal to one of/],
-    ["providers: { openai: { preset: azure, api_key_env: MY_KEY } }", /providers\.openai needs a base_url/],
+    ["providers: { openai: { preset: azure, api_key_env: MY_KEY } }", /providers\.openai: base_url is missing/],
     ["providers: { mine: { base_url: 'ftp://x' } }", /providers\.mine\.base_url/],
     ["providers: { mine: { base_url: 'https://user:pass@x/v1' } }", /providers\.mine\.base_url/],
     ["providers: { mine: { base_url: https://x/v1, api_key: sk-1 } }", /additional properties: api_key$/],
@@ -114,9 +114,9 @@ describe("parseSettings", () => {
     ["providers: { mine: { base_url: https://x/v1, timeouts: { connect_ms: 0 } } }", /connect_ms must be >= 1/],
     ["providers: { builtin: { base_url: https://x/v1 } }", /providers/],
     ["providers: { route: { base_url: https://x/v1 } }", /providers/],
-    ["default_model: openai:gpt-4o", /default model openai:gpt-4o is not one of/],
-    ["default_model: route:main", /default model route:main is not one of/],
-    ["default_model: builtin:other", /default model builtin:other is not one of/],
+    ["default_model: openai:gpt-4o", /default model openai:gpt-4o is not a model of/],
+    ["default_model: route:main", /default model route:main is not a model of/],
+    ["default_model: builtin:other", /default model builtin:other is not a model of/],
     ["routes: { main: ['openai:gpt-4o'] }", /routes\.main names openai:gpt-4o/],
     ["routes: { main: ['builtin:extractive'], again: ['route:main'] }", /routes\.again names route:main/],
     ["routes: { main: [] }", /routes\.main must NOT have fewer than 1 items/],

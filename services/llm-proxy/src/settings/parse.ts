@@ -40,14 +40,14 @@ type File = {
 };
 
 export type ParseOptions = {
-  /** DEFAULT_MODEL, for a file that names none. */
+  /** DEFAULT_MODEL, which applies when the file has no default_model. */
   defaultModel: string | undefined;
   readKey: (name: string) => string | undefined;
 };
 
 const validate = new Ajv2020({ allErrors: true, strict: true, strictRequired: false }).compile<File>(schema);
 
-/** Reads the file of providers and routes. Throws SettingsError with everything that is wrong. */
+/** Parses and validates the YAML file that LLM_CONFIG names. Throws SettingsError with every problem. */
 export function parseSettings(text: string, options: ParseOptions): Settings {
   const file = readYaml(text);
   if (!validate(file)) throw new SettingsError((validate.errors ?? []).map(problemOf));
@@ -60,7 +60,7 @@ export function parseSettings(text: string, options: ParseOptions): Settings {
     routes: file.routes ?? {},
     defaultModel: file.default_model ?? options.defaultModel ?? BUILTIN_MODEL,
     embeddings: file.embeddings && { dimensions: undefined, ...file.embeddings },
-    tools: overlay(TOOL_LIMITS, file.tools),
+    tools: override(TOOL_LIMITS, file.tools),
     toolSecrets: Object.fromEntries(
       Object.entries(file.tool_secrets ?? {}).map(([name, each]) => [name, readSecret(name, each, options, problems)]),
     ),
@@ -74,20 +74,20 @@ function readYaml(text: string): unknown {
   try {
     return parse(text) ?? {};
   } catch (error) {
-    throw new SettingsError([error instanceof Error ? error.message : "not YAML"]);
+    throw new SettingsError([error instanceof Error ? error.message : "the file is not YAML"]);
   }
 }
 
 function problemOf(error: ErrorObject): string {
-  const where = error.instancePath === "" ? "the file" : error.instancePath.slice(1).replaceAll("/", ".");
-  const what = (error.params as { additionalProperty?: string }).additionalProperty;
-  return `${where} ${error.message ?? "is wrong"}${what === undefined ? "" : `: ${what}`}`;
+  const path = error.instancePath === "" ? "the file" : error.instancePath.slice(1).replaceAll("/", ".");
+  const property = (error.params as { additionalProperty?: string }).additionalProperty;
+  return `${path} ${error.message ?? "is invalid"}${property === undefined ? "" : `: ${property}`}`;
 }
 
 function readProvider(name: string, file: FileProvider, options: ParseOptions, problems: string[]): OpenAiSettings {
   const preset: Partial<Preset> = file.preset === undefined ? {} : PRESETS[file.preset];
   const baseUrl = file.base_url ?? preset.baseUrl;
-  if (baseUrl === undefined) problems.push(`providers.${name} needs a base_url`);
+  if (baseUrl === undefined) problems.push(`providers.${name}: base_url is missing`);
   const keyName = file.api_key_env ?? preset.apiKeyEnv;
   const apiKey = keyName === undefined ? undefined : options.readKey(keyName);
   if (keyName !== undefined && apiKey === undefined) {
@@ -100,10 +100,10 @@ function readProvider(name: string, file: FileProvider, options: ParseOptions, p
     apiKey,
     headers: file.headers ?? {},
     includeUsage: file.include_usage ?? preset.includeUsage ?? true,
-    timeouts: overlay(DEFAULTS.timeouts, file.timeouts),
-    retries: overlay(DEFAULTS.retries, file.retries),
-    concurrency: overlay(DEFAULTS.concurrency, file.concurrency),
-    breaker: overlay(DEFAULTS.breaker, file.breaker),
+    timeouts: override(DEFAULTS.timeouts, file.timeouts),
+    retries: override(DEFAULTS.retries, file.retries),
+    concurrency: override(DEFAULTS.concurrency, file.concurrency),
+    breaker: override(DEFAULTS.breaker, file.breaker),
     prices: file.prices ?? {},
     checkModel: file.check_model === undefined ? "" : `${name}:${file.check_model}`,
   };
@@ -113,53 +113,57 @@ function readSecret(name: string, file: FileSecret, options: ParseOptions, probl
   const { env, hosts, workspaces, header = "Authorization" } = file;
   const value = options.readKey(env);
   if (value === undefined) problems.push(`tool_secrets.${name}: the environment variable ${env} is not set`);
-  else if (!/^[!-~]([ -~]*[!-~])?$/.test(value)) problems.push(`tool_secrets.${name}: ${env} holds what no header can`);
-  // Without a scheme https is meant: a secret goes over an open line only where that is written down.
+  else if (!/^[!-~]([ -~]*[!-~])?$/.test(value))
+    problems.push(`tool_secrets.${name}: the value of ${env} cannot be sent in a header`);
+  // The default is https: a secret is sent unencrypted only to a host that is written with http://.
   const urls = hosts.map((host) => (host.includes("://") ? host : `https://${host}`));
-  const wrong = urls.find((url) => !URL.canParse(url) || new URL(url).href !== `${new URL(url).origin}/`);
-  if (wrong !== undefined) problems.push(`tool_secrets.${name}: ${wrong} is no host, perhaps with a scheme and port`);
+  const invalid = urls.find((url) => !URL.canParse(url) || new URL(url).href !== `${new URL(url).origin}/`);
+  if (invalid !== undefined)
+    problems.push(`tool_secrets.${name}: ${invalid} is not a host with an optional scheme and port`);
   return {
     value: value ?? "",
     header,
     scheme: file.scheme ?? (header.toLowerCase() === "authorization" ? "Bearer" : ""),
-    origins: wrong === undefined ? urls.map((url) => new URL(url).origin) : [],
+    origins: invalid === undefined ? urls.map((url) => new URL(url).origin) : [],
     workspaces,
   };
 }
 
-/** `first_token_ms` in the file is `firstTokenMs` here; the schema has seen to it that there are no others. */
-function overlay<T extends Numbers<T>>(defaults: T, given: Record<string, number> = {}): T {
-  const named = Object.entries(given).map(([key, value]) => [
+/** Overrides defaults with the file's values, whose keys are in snake case: `first_token_ms` for `firstTokenMs`. */
+function override<T extends Numbers<T>>(defaults: T, values: Record<string, number> = {}): T {
+  const entries = Object.entries(values).map(([key, value]) => [
     key.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
     value,
   ]);
-  return { ...defaults, ...Object.fromEntries(named) };
+  return { ...defaults, ...Object.fromEntries(entries) };
 }
 
-/** What models and routes are named that are not there. */
+/** Returns a problem for each model or route that the settings name but do not configure. */
 export function unknownModels(settings: Settings): string[] {
   const providers = settings.providers.map((each) => each.name);
-  const unknown = (model: string) => {
+  const isUnknown = (model: string) => {
     const { provider = "", name = "" } = parseModelName(model) ?? {};
     if (provider === BUILTIN_PROVIDER) return model !== BUILTIN_MODEL;
     return provider === ROUTE_PREFIX ? !Object.hasOwn(settings.routes, name) : !providers.includes(provider);
   };
   const problems = Object.entries(settings.routes).flatMap(([route, models]) =>
     models
-      .filter((model) => unknown(model) || model.startsWith(`${ROUTE_PREFIX}:`))
-      .map((model) => `routes.${route} names ${model}, which is no model of a configured provider`),
+      .filter((model) => isUnknown(model) || model.startsWith(`${ROUTE_PREFIX}:`))
+      .map((model) => `routes.${route} names ${model}, which is not a model of a configured provider`),
   );
-  if (unknown(settings.defaultModel)) {
-    problems.push(`the default model ${settings.defaultModel} is not one of a configured provider or route`);
+  if (isUnknown(settings.defaultModel)) {
+    problems.push(
+      `the default model ${settings.defaultModel} is not a model of a configured provider or a configured route`,
+    );
   }
   const { embeddings } = settings;
   if (embeddings && !providers.some((name) => name !== BUILTIN_PROVIDER && embeddings.model.startsWith(`${name}:`))) {
-    problems.push(`embeddings.model ${embeddings.model} is no model of a configured provider`);
+    problems.push(`embeddings.model ${embeddings.model} is not a model of a configured provider`);
   }
   return problems;
 }
 
-/** A provider without a model to check is checked with the first of its own that anything names. */
+/** Without a check_model, a provider is checked with the first of its models that is the default or in a route. */
 function withCheckModel<T extends CommonSettings>(provider: T, { defaultModel, routes }: Settings): T {
   if (provider.checkModel !== "") return provider;
   const named = [defaultModel, ...Object.values(routes).flat()];

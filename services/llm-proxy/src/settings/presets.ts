@@ -1,16 +1,16 @@
-/** What is known of a provider's OpenAI-compatible endpoint. */
+/** The settings of a known provider's OpenAI-compatible endpoint. */
 export type Preset = {
-  /** Missing where it differs for everybody. */
+  /** Missing when every customer has their own. */
   baseUrl?: string;
-  /** The variable its key is read from unless the file names another; missing where a key is not usual. */
+  /** The variable with the key, unless the file names another; missing when a key is unusual. */
   apiKeyEnv?: string;
   includeUsage: boolean;
 };
 
-/** The providers that a file may name with `preset:`. */
+/** The values of `preset` in the file. */
 export const PRESETS = {
   openai: { baseUrl: "https://api.openai.com/v1", apiKeyEnv: "OPENAI_API_KEY", includeUsage: true },
-  // base_url is https://RESOURCE.openai.azure.com/openai/v1; models are the names of deployments.
+  // base_url is https://RESOURCE.openai.azure.com/openai/v1; a model's name is that of its deployment.
   azure: { apiKeyEnv: "AZURE_OPENAI_API_KEY", includeUsage: true },
   anthropic: { baseUrl: "https://api.anthropic.com/v1", apiKeyEnv: "ANTHROPIC_API_KEY", includeUsage: true },
   google: {
@@ -18,7 +18,7 @@ export const PRESETS = {
     apiKeyEnv: "GEMINI_API_KEY",
     includeUsage: true,
   },
-  // Counts without being asked, and refuses a request that asks.
+  // Sends token counts in every stream, and refuses a request for them.
   mistral: { baseUrl: "https://api.mistral.ai/v1", apiKeyEnv: "MISTRAL_API_KEY", includeUsage: false },
   groq: { baseUrl: "https://api.groq.com/openai/v1", apiKeyEnv: "GROQ_API_KEY", includeUsage: true },
   together: { baseUrl: "https://api.together.xyz/v1", apiKeyEnv: "TOGETHER_API_KEY", includeUsage: true },

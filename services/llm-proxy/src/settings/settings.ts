@@ -4,65 +4,64 @@ export type Timeouts = {
   connectMs: number;
   /** From the request to the first text. */
   firstTokenMs: number;
-  /** Between two pieces of text. */
+  /** Between two texts. */
   silenceMs: number;
   totalMs: number;
 };
 
 export type RetryPolicy = {
-  /** Calls to one model, the first included. */
+  /** Attempts with one model, including the first. */
   maxAttempts: number;
-  /** The wait before the second call; doubled before each further one. */
+  /** The wait before the second attempt; doubled before each further one. */
   baseDelayMs: number;
   maxDelayMs: number;
-  /** A provider that asks for a longer wait than this is not asked again. */
+  /** A provider that asks for a longer wait is not retried. */
   maxRetryAfterMs: number;
 };
 
 export type ConcurrencyPolicy = {
   maxActive: number;
-  /** Calls that may wait for a place. */
+  /** Requests that may wait for a slot. */
   maxQueued: number;
   maxWaitMs: number;
 };
 
 export type BreakerPolicy = {
-  /** Faults in a row that open it. */
+  /** Consecutive faults that open the breaker. */
   failures: number;
-  /** How long it stays open before one call may try again. */
+  /** How long the breaker stays open before it admits one request. */
   cooldownMs: number;
 };
 
-/** What bounds the tools of one reply. */
+/** Bounds the tool calls of one generation. */
 export type ToolLimits = {
-  /** Calls in one reply. */
   maxCalls: number;
-  /** Times that a model may call tools before it has to answer. */
+  /** Rounds of tool calls before the model must answer. */
   maxRounds: number;
   timeoutMs: number;
   maxResultBytes: number;
 };
 
-/** What every provider has, whatever it speaks. */
+/** The settings of every kind of provider. */
 export type CommonSettings = {
   name: string;
   timeouts: Timeouts;
   retries: RetryPolicy;
   concurrency: ConcurrencyPolicy;
   breaker: BreakerPolicy;
-  /** By model name without the provider; `*` for every other one. */
+  /** By model name without the provider; `*` for every other model. */
   prices: Readonly<Record<string, Price>>;
-  /** The model an operator's check asks, with its provider; empty when none is known. */
+  /** The model of `parley provider check`, with its provider; empty when none is known. */
   checkModel: string;
 };
 
 export type OpenAiSettings = CommonSettings & {
   kind: "openai";
   baseUrl: string;
-  /** Never printed, never sent to any host but that of `baseUrl`. */
+  /** Never logged, and sent only to the host of `baseUrl`. */
   apiKey: string | undefined;
   headers: Readonly<Record<string, string>>;
-  /** Whether to ask for a count of tokens; some servers refuse to be asked. */
+  /** Whether to request token counts; some servers refuse a request for them. */
   includeUsage: boolean;
 };
 
@@ -70,34 +69,33 @@ export type BuiltinSettings = CommonSettings & { kind: "builtin" };
 
 export type ProviderSettings = OpenAiSettings | BuiltinSettings;
 
-/** A secret for tools, and where it may be shown. */
+/** A secret that tools may authenticate with, and where it may be sent. */
 export type ToolSecret = {
-  /** Never printed, never sent to another origin. */
+  /** Never logged, and sent only to `origins`. */
   value: string;
   header: string;
-  /** What stands before the value, as in `Bearer`; empty for nothing. */
+  /** The word before the value in the header, such as `Bearer`; empty for none. */
   scheme: string;
-  /** `https://api.example.com`, as URL.origin has it. */
+  /** As URL.origin formats them: `https://api.example.com`. */
   origins: readonly string[];
-  /** Ids; `*` for every one. */
+  /** Workspace ids; `*` for every workspace. */
   workspaces: readonly string[];
 };
 
-/** The model that makes embeddings. */
 export type EmbeddingSettings = {
   /** `<provider>:<model_name>` */
   model: string;
-  /** The length to ask for; the model's own when undefined. */
+  /** The length of the vectors; undefined for the model's default. */
   dimensions: number | undefined;
 };
 
 export type Settings = {
   providers: readonly ProviderSettings[];
-  /** Models in the order in which they are tried, by the route's name. */
+  /** The models to try, in order, by the route's name. */
   routes: Readonly<Record<string, readonly string[]>>;
   /** A model, or `route:<name>`. */
   defaultModel: string;
-  /** Undefined where none is configured. */
+  /** Undefined when no embeddings model is configured. */
   embeddings: EmbeddingSettings | undefined;
   tools: ToolLimits;
   toolSecrets: Readonly<Record<string, ToolSecret>>;
@@ -106,7 +104,7 @@ export type Settings = {
 export const BUILTIN_PROVIDER = "builtin";
 export const BUILTIN_MODEL = "builtin:extractive";
 
-/** What holds for a provider that says nothing else. */
+/** The defaults of a provider. */
 export const DEFAULTS = {
   timeouts: { connectMs: 5_000, firstTokenMs: 30_000, silenceMs: 20_000, totalMs: 300_000 },
   retries: { maxAttempts: 3, baseDelayMs: 250, maxDelayMs: 4_000, maxRetryAfterMs: 10_000 },
@@ -114,10 +112,10 @@ export const DEFAULTS = {
   breaker: { failures: 10, cooldownMs: 5_000 },
 } as const;
 
-/** What holds for tools unless the file says otherwise. */
+/** The defaults for tools. */
 export const TOOL_LIMITS: ToolLimits = { timeoutMs: 10_000, maxRounds: 5, maxCalls: 10, maxResultBytes: 32 * 1024 };
 
-/** The provider that is always there. */
+/** Returns the settings of the built-in provider, which is always configured. */
 export function builtinSettings(): BuiltinSettings {
   return { kind: "builtin", name: BUILTIN_PROVIDER, ...DEFAULTS, prices: {}, checkModel: BUILTIN_MODEL };
 }

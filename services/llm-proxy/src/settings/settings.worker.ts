@@ -9,7 +9,7 @@ import type { Settings } from "./settings.ts";
 
 export type LoadOptions = ModelEnvironment & { llmConfigPath: string | undefined };
 
-/** Reads providers and routes from the file, or without one from the environment. Throws SettingsError when they cannot be used. */
+/** Loads the settings from the file, or from the environment when there is no file. Throws SettingsError with every problem. */
 export function loadSettings(options: LoadOptions): Settings {
   if (options.llmConfigPath !== undefined) return parseSettings(readText(options.llmConfigPath), options);
   const settings = settingsFromEnvironment(options);
@@ -29,9 +29,8 @@ function readText(path: string): string {
 const POLL_MS = 1_000;
 
 /**
- * Reads the file again whenever it changes; one that is wrong is refused with one log line and changes nothing. It is polled: a
- * mounted ConfigMap changes by swapping a link above the file, which watching the file itself does not see. What counts is its text,
- * so no change is missed, whenever it comes.
+ * Applies the file's settings whenever its text changes. An invalid file is refused, and the previous settings stay. The file is polled,
+ * because a mounted ConfigMap changes by replacing a link to a parent directory, which does not notify a watcher of the file.
  */
 export function watchSettings(
   options: LoadOptions,
@@ -42,22 +41,22 @@ export function watchSettings(
 ): void {
   const { llmConfigPath: path } = options;
   if (path === undefined) return;
-  let seen: string | undefined;
+  let lastText: string | undefined;
   const poll = () => {
-    const text = textOrError(path);
-    if (text === seen) return;
-    const isFirst = seen === undefined;
-    seen = text;
+    const text = textOrErrorCode(path);
+    if (text === lastText) return;
+    const isFirst = lastText === undefined;
+    lastText = text;
     try {
       catalog.apply(loadSettings(options));
-      // What was read at the start a moment ago is in force already.
+      // The first load is no reload.
       if (isFirst) return;
       reloads.inc({ result: "applied" });
-      log.info("providers and routes reloaded");
+      log.info("LLM_CONFIG reloaded");
     } catch (error) {
       if (!(error instanceof SettingsError)) throw error;
       reloads.inc({ result: "refused" });
-      log.error({ problems: error.problems }, "LLM_CONFIG refused; what was in force stays");
+      log.error({ problems: error.problems }, "LLM_CONFIG refused, previous settings kept");
     }
   };
   poll();
@@ -66,8 +65,8 @@ export function watchSettings(
   lifecycle.onClose("LLM_CONFIG watch", () => clearInterval(timer));
 }
 
-/** The file's text; one that cannot be read is told apart from every text by its error. */
-function textOrError(path: string): string {
+/** Returns the file's text, or the error code of a file that cannot be read, which a NUL tells from any text. */
+function textOrErrorCode(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {

@@ -9,7 +9,7 @@ afterEach(async () => {
 function tokenizer(options: TokenizerOptions = {}): Tokenizer {
   return new Tokenizer({ onClose: (_, close) => void closers.push(close) }, options);
 }
-const PATIENT = { waitMs: 20_000, giveUpMs: 30_000 };
+const PATIENT = { waitMs: 20_000, maxCountMs: 30_000 };
 
 test("texts are counted by the vocabulary of the model's family", async () => {
   const counter = tokenizer(PATIENT);
@@ -35,7 +35,7 @@ test("the event loop goes on while the vocabulary is loaded, and the first reply
 });
 
 test("a text made to keep it busy is given up with its thread, and the next is counted", async () => {
-  const counter = tokenizer({ waitMs: 300, giveUpMs: 3_000 });
+  const counter = tokenizer({ waitMs: 300, maxCountMs: 3_000 });
   await expect.poll(() => counter.count("gpt-4o", ["Hello"]), { timeout: 20_000, interval: 50 }).toEqual([1]);
   expect(await counter.count("gpt-4o", ["a".repeat(390_000)])).toBeUndefined();
   await expect.poll(() => counter.count("gpt-4o", ["Hello"]), { timeout: 30_000, interval: 200 }).toEqual([1]);

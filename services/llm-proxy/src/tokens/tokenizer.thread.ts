@@ -1,22 +1,22 @@
 import { parentPort } from "node:worker_threads";
 import type { Vocabulary } from "./vocabulary.ts";
 
-/** Texts to count, and the answer to it under the same id. */
 export type CountRequest = { id: number; vocabulary: Vocabulary; texts: readonly string[] };
-export type CountAnswer = { id: number; counts: number[] };
+/** The tokens of each text, with the request's id. */
+export type CountResponse = { id: number; counts: number[] };
 
 const VOCABULARIES = {
   o200k_base: () => import("gpt-tokenizer/encoding/o200k_base"),
   cl100k_base: () => import("gpt-tokenizer/encoding/cl100k_base"),
 } as const;
 
-// What looks like a control token is text like any other.
+// Text that looks like a control token is counted as text.
 const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
 
-async function answer({ id, vocabulary, texts }: CountRequest): Promise<void> {
+async function respond({ id, vocabulary, texts }: CountRequest): Promise<void> {
   const { countTokens } = await VOCABULARIES[vocabulary]();
-  const reply: CountAnswer = { id, counts: texts.map((text) => countTokens(text, PLAIN_TEXT)) };
-  parentPort?.postMessage(reply);
+  const response: CountResponse = { id, counts: texts.map((text) => countTokens(text, PLAIN_TEXT)) };
+  parentPort?.postMessage(response);
 }
 
-parentPort?.on("message", (request: CountRequest) => void answer(request));
+parentPort?.on("message", (request: CountRequest) => void respond(request));

@@ -3,8 +3,8 @@ import { type Dispatcher, fetch } from "undici";
 import { failureOf } from "./failures.ts";
 
 /**
- * A fetch for a client that brings none of these itself: through connections that reach permitted addresses only, no redirect
- * followed (one would take the secret along), and no body read beyond a size.
+ * Returns a fetch that connects through `dispatcher`, follows no redirect, since one would take the secret along, and fails when a
+ * response has more than `maxBytes`.
  */
 export function boundedFetch(dispatcher: Dispatcher, maxBytes: number): FetchLike {
   return async (url, init = {}) => {
@@ -18,17 +18,17 @@ export function boundedFetch(dispatcher: Dispatcher, maxBytes: number): FetchLik
       ...(signal && { signal }),
     });
     const { status, statusText } = response;
-    const read = response.body === null ? null : ReadableStream.from(bounded(response.body, maxBytes));
-    return new Response(read, { status, statusText, headers: Object.fromEntries(response.headers) });
+    const limited = response.body === null ? null : ReadableStream.from(limitSize(response.body, maxBytes));
+    return new Response(limited, { status, statusText, headers: Object.fromEntries(response.headers) });
   };
 }
 
-async function* bounded(body: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
+async function* limitSize(body: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
   let size = 0;
-  // Leaving the loop early ends the connection.
+  // An error in the loop closes the connection.
   for await (const chunk of body) {
     size += chunk.byteLength;
-    if (size > maxBytes) throw failureOf("too_large", "");
+    if (size > maxBytes) throw failureOf("too_large");
     yield chunk;
   }
 }

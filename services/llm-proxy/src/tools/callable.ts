@@ -1,16 +1,11 @@
 import type { ToolFunction } from "./tool-call.ts";
 
-export type CallOptions = {
-  /** Aborted when nobody waits for the answer any more. */
-  signal: AbortSignal;
-};
-
-/** Something that a model may call. */
+/** A tool that a model may call. */
 export type CallableTool = {
   kind: "http" | "mcp";
   function: ToolFunction;
-  /** What is wrong with arguments, for the model that gave them; undefined when nothing is known to be. */
-  problemWith(values: Record<string, unknown>): string | undefined;
-  /** Calls it; resolves with its answer as text. Throws ToolFailure, or what the signal was aborted with. */
-  call(values: Record<string, unknown>, options: CallOptions): Promise<string>;
+  /** Returns what is wrong with the arguments, for the model; undefined when they are valid or cannot be checked. */
+  problemWith(args: Record<string, unknown>): string | undefined;
+  /** Calls the tool and returns its result as text. Throws ToolFailure, or the signal's reason. */
+  call(args: Record<string, unknown>, signal: AbortSignal): Promise<string>;
 };

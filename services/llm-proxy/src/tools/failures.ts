@@ -11,23 +11,23 @@ const STATUS: Record<EgressError["code"], ToolStatus> = {
 };
 
 const MESSAGES: Partial<Record<ToolStatus, string>> = {
-  timeout: "the tool did not answer in time",
-  too_large: "the tool's answer is too large",
+  timeout: "the tool did not respond in time",
+  too_large: "the tool's result is too large",
   not_allowed: "the tool is not available",
 };
 
-/** A failure of ours, in words of ours: what was not foreseen is told neither to the model nor, through it, to the visitor. */
-export function failureOf(status: ToolStatus, detail: string): ToolFailure {
+/** Returns a failure with a fixed message, which the model may repeat to the visitor. `detail` is for the log only. */
+export function failureOf(status: ToolStatus, detail = ""): ToolFailure {
   return new ToolFailure(status, MESSAGES[status] ?? "the tool cannot be reached", detail);
 }
 
-/** Whatever a call threw, as what the model is told of it. */
+/** Maps what a tool call threw. The message of an unexpected error is not passed on. */
 export function toToolFailure(error: unknown): ToolFailure {
   for (const each of chainOf(error)) {
     if (each instanceof ToolFailure) return each;
     if (each instanceof EgressError) return failureOf(STATUS[each.code], each.code);
   }
-  return failureOf("failed", chainOf(error).map(nameOf).join(" < "));
+  return failureOf("failed", chainOf(error).map(describe).join(" < "));
 }
 
 function chainOf(error: unknown): Error[] {
@@ -36,8 +36,8 @@ function chainOf(error: unknown): Error[] {
   return chain;
 }
 
-/** Its class and code; never its message, which may hold what a stranger wrote. */
-function nameOf(error: Error): string {
+/** Returns an error's class and code. Its message may hold text of the tool's server, which must not reach the log. */
+function describe(error: Error): string {
   const { code } = error as { code?: unknown };
   return /^[\w-]{1,40}$/.test(String(code)) && code !== undefined ? `${error.name}(${String(code)})` : error.name;
 }

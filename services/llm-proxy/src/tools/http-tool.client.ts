@@ -1,25 +1,26 @@
 import { expandUrl, readParameters } from "@parley/bot-rules/tools";
 import type { HttpTool } from "@parley/rpc/llm";
 import { type EgressPolicy, guardedFetch, type ResponseHead } from "@parley/service-kit";
-import type { CallableTool, CallOptions } from "./callable.ts";
+import type { CallableTool } from "./callable.ts";
 import type { Credentials } from "./secrets.ts";
 import { ToolFailure } from "./tool-call.ts";
 
-export type HttpToolDeps = { egress: EgressPolicy; maxResultBytes: number; timeoutMs: number };
+export type HttpToolDeps = {
+  egress: EgressPolicy;
+  maxResultBytes: number;
+  timeoutMs: number;
+  /** Called for each request. Throws ToolFailure when the tool's secret must not be used. */
+  credentials: () => Credentials;
+};
 
-/** An HTTP request as a tool. Throws when its parameters are no schema. */
-export function httpTool(
-  name: string,
-  tool: HttpTool,
-  credentials: () => Credentials,
-  deps: HttpToolDeps,
-): CallableTool {
+/** Creates a tool that sends an HTTP request. Throws when its parameters are not a JSON Schema. */
+export function httpTool(name: string, tool: HttpTool, deps: HttpToolDeps): CallableTool {
   const { schema, problemWith } = readParameters(tool.parameters);
   return {
     kind: "http",
     function: { name, description: tool.description, parameters: schema },
     problemWith,
-    call: (values, options) => request(tool, values, credentials(), options, deps),
+    call: (args, signal) => request(tool, args, signal, deps),
   };
 }
 
@@ -28,12 +29,12 @@ const URL_PROBLEM =
 
 async function request(
   { method, url: template }: HttpTool,
-  values: Record<string, unknown>,
-  { headers, conceal }: Credentials,
-  { signal }: CallOptions,
-  { egress, maxResultBytes, timeoutMs }: HttpToolDeps,
+  args: Record<string, unknown>,
+  signal: AbortSignal,
+  { egress, maxResultBytes, timeoutMs, credentials }: HttpToolDeps,
 ): Promise<string> {
-  const expanded = expandUrl(template, values);
+  const { headers, redact } = credentials();
+  const expanded = expandUrl(template, args);
   if (expanded === undefined) throw new ToolFailure("invalid_arguments", URL_PROBLEM);
   const { url, rest } = expanded;
   const hasBody = method !== "GET" && method !== "DELETE";
@@ -54,13 +55,13 @@ async function request(
     ...(hasBody && { body: JSON.stringify(rest) }),
   });
   const { status } = response;
-  const text = conceal(new TextDecoder().decode(response.body));
+  const text = redact(new TextDecoder().decode(response.body));
   if (status >= 200 && status < 300) return text;
-  throw new ToolFailure("failed", `the tool answered with HTTP ${status}: ${text}`, `http_${status}`);
+  throw new ToolFailure("failed", `the tool responded with HTTP ${status}: ${text}`, `http_${status}`);
 }
 
-function addQuery(url: URL, values: Record<string, unknown>): void {
-  for (const [name, value] of Object.entries(values)) {
+function addQuery(url: URL, args: Record<string, unknown>): void {
+  for (const [name, value] of Object.entries(args)) {
     if (value === null) continue;
     for (const each of Array.isArray(value) ? value : [value])
       url.searchParams.append(name, typeof each === "string" ? each : JSON.stringify(each));
@@ -69,9 +70,9 @@ function addQuery(url: URL, values: Record<string, unknown>): void {
 
 const TEXT = /^(text\/|application\/([\w.+-]+\+)?(json|xml|yaml|x-ndjson)\b)/i;
 
-/** A model reads text; anything else is not even fetched. */
+/** Refuses a response that is not text before its body is read. */
 function requireText({ headers }: ResponseHead): void {
   const type = headers.get("content-type");
   if (type !== null && !TEXT.test(type))
-    throw new ToolFailure("failed", "the tool's answer is not text", "content_type");
+    throw new ToolFailure("failed", "the tool's result is not text", "content_type");
 }

@@ -219,8 +219,8 @@ describe("a call that fails is an answer for the model, and no error for the vis
     ["arguments that do not fit", "order", '{"id":7}', undefined, "invalid_arguments", "must be string"],
     ["arguments that are missing", "order", "", undefined, "invalid_arguments", "required property 'id'"],
     ["arguments that lead elsewhere", "order", '{"id":".."}', undefined, "invalid_arguments", "must not be only dots"],
-    ["arguments that are no JSON", "order", '{"id":', undefined, "invalid_arguments", "no JSON object"],
-    ["arguments that are no object", "order", "[1]", undefined, "invalid_arguments", "no JSON object"],
+    ["arguments that are no JSON", "order", '{"id":', undefined, "invalid_arguments", "not a JSON object"],
+    ["arguments that are no object", "order", "[1]", undefined, "invalid_arguments", "not a JSON object"],
     ["a tool there is not", "refund", good, undefined, "unknown_tool", "no tool of this name"],
   ])("%s", async (_, name, given, answer, status, told) => {
     callsFirst({ name, arguments: given });

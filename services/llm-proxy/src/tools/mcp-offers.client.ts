@@ -1,32 +1,32 @@
 import { LRUCache } from "lru-cache";
 import { type McpDeps, McpSession, type McpTarget, type OfferedTool } from "./mcp-session.client.ts";
 
-/** A server's tools are asked for again after this time, while the ones known are still used. */
+/** The age from which a server's list of tools is refreshed. */
 const FRESH_MS = 60_000;
-/** A server that could not be asked is left alone for this time, so that no visitor waits for it again. */
+/** How long a server whose list failed is not asked again, so that no other visitor waits for it. */
 const FAILED_MS = 10_000;
 const MAX_SERVERS = 1_000;
 
-type Request = { target: McpTarget; onFailure: (error: unknown) => void };
+type ListRequest = { target: McpTarget; onFailure: (error: unknown) => void };
 
-/** What MCP servers offer, kept for a while: asking takes several round trips, and a visitor is waiting. */
+/** Caches the lists of MCP servers' tools, because listing takes several round trips while a visitor waits. */
 export class McpOffers {
-  readonly #offers: LRUCache<string, OfferedTool[], Request>;
+  readonly #offers: LRUCache<string, OfferedTool[], ListRequest>;
 
   constructor(deps: McpDeps) {
-    this.#offers = new LRUCache<string, OfferedTool[], Request>({
+    this.#offers = new LRUCache<string, OfferedTool[], ListRequest>({
       max: MAX_SERVERS,
       ttl: FRESH_MS,
-      // What is known is answered at once, and asked for again meanwhile.
+      // A stale list is used while it is refreshed.
       allowStale: true,
-      fetchMethod: async (_key, known, { options, context: { target, onFailure } }) => {
+      fetchMethod: async (_key, stale, { options, context: { target, onFailure } }) => {
         const session = new McpSession(target, deps);
         try {
           return await session.list(AbortSignal.timeout(deps.limits().timeoutMs));
         } catch (error) {
           onFailure(error);
           options.ttl = FAILED_MS;
-          return known ?? [];
+          return stale ?? [];
         } finally {
           void session.close();
         }
@@ -34,17 +34,20 @@ export class McpOffers {
     });
   }
 
-  /** The tools of a server; none when it cannot be asked, or nobody waits any more. Whoever leaves does not stop the asking. */
-  async of(key: string, request: Request, signal: AbortSignal): Promise<readonly OfferedTool[]> {
-    const answered = new AbortController();
-    const left = new Promise<undefined>((resolve) => {
+  /**
+   * Returns the tools of a server; an empty list when listing fails or the signal is aborted. An aborted signal does not stop the
+   * listing, which others may be waiting for.
+   */
+  async list(key: string, request: ListRequest, signal: AbortSignal): Promise<readonly OfferedTool[]> {
+    const listed = new AbortController();
+    const aborted = new Promise<undefined>((resolve) => {
       if (signal.aborted) resolve(undefined);
-      else signal.addEventListener("abort", () => resolve(undefined), { once: true, signal: answered.signal });
+      else signal.addEventListener("abort", () => resolve(undefined), { once: true, signal: listed.signal });
     });
     try {
-      return (await Promise.race([this.#offers.fetch(key, { context: request }), left])) ?? [];
+      return (await Promise.race([this.#offers.fetch(key, { context: request }), aborted])) ?? [];
     } finally {
-      answered.abort();
+      listed.abort();
     }
   }
 }

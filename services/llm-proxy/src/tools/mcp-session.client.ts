@@ -13,13 +13,13 @@ export type McpTarget = { url: string; credentials: Credentials };
 
 export type McpDeps = { dispatcher: Dispatcher; limits: () => ToolLimits };
 
-/** What a server says of one of its tools. */
+/** A tool as its server describes it. */
 export type OfferedTool = { name: string; description: string; schema: Record<string, unknown> };
 
 const MAX_PAGES = 10;
 const CLOSE_MS = 2_000;
 
-/** A conversation with one MCP server over streamable HTTP, for as long as one reply takes; connected when it is first needed. */
+/** An MCP session over streamable HTTP, for one generation. Connects when it is first used. */
 export class McpSession {
   readonly #target: McpTarget;
   readonly #deps: McpDeps;
@@ -30,7 +30,7 @@ export class McpSession {
     this.#deps = deps;
   }
 
-  /** Every tool the server offers, page by page. Throws what the SDK throws, or the signal's reason. */
+  /** Lists the server's tools. Throws the SDK's errors, or the signal's reason. */
   async list(signal: AbortSignal): Promise<OfferedTool[]> {
     const { client } = await this.#connect(signal);
     const offered: OfferedTool[] = [];
@@ -48,17 +48,17 @@ export class McpSession {
     return offered;
   }
 
-  /** Calls a tool and returns the text of its answer. Throws ToolFailure when the server says that it failed. */
-  async call(name: string, values: Record<string, unknown>, signal: AbortSignal): Promise<string> {
+  /** Calls a tool and returns its result as text. Throws ToolFailure when the server reports an error. */
+  async call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<string> {
     const { client } = await this.#connect(signal);
-    const result = await client.callTool({ name, arguments: values }, undefined, this.#options(signal));
-    const text = this.#target.credentials.conceal(textOf(result));
-    if (Buffer.byteLength(text) > this.#deps.limits().maxResultBytes) throw failureOf("too_large", "");
+    const result = await client.callTool({ name, arguments: args }, undefined, this.#options(signal));
+    const text = this.#target.credentials.redact(textOf(result));
+    if (Buffer.byteLength(text) > this.#deps.limits().maxResultBytes) throw failureOf("too_large");
     if (result.isError === true) throw new ToolFailure("failed", text, "isError");
     return text;
   }
 
-  /** Ends the conversation; what fails then no longer matters to anybody. */
+  /** Ends the session. Never rejects. */
   async close(): Promise<void> {
     const connected = await this.#connected?.catch(() => undefined);
     if (connected === undefined) return;
@@ -80,7 +80,7 @@ export class McpSession {
   }
 
   async #open(signal: AbortSignal) {
-    // Loaded when the first bot with a server is asked: most installations have none, and it is the largest package here.
+    // Loaded on first use: most installations have no MCP server, and the SDK is this service's largest dependency.
     const [{ Client }, { StreamableHTTPClientTransport }] = await Promise.all([
       import("@modelcontextprotocol/sdk/client/index.js"),
       import("@modelcontextprotocol/sdk/client/streamableHttp.js"),
@@ -88,7 +88,7 @@ export class McpSession {
     const { url, credentials } = this.#target;
     const transport = new StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers: credentials.headers },
-      // Room for what surrounds the answer itself.
+      // The protocol's envelope makes a response larger than its result.
       fetch: boundedFetch(this.#deps.dispatcher, this.#deps.limits().maxResultBytes * 8),
       reconnectionOptions: {
         maxRetries: 0,
@@ -97,14 +97,14 @@ export class McpSession {
         reconnectionDelayGrowFactor: 1,
       },
     });
-    const client = new Client({ name: "parley", version: "0.1.0" }, { jsonSchemaValidator: TAKE_ANYTHING });
+    const client = new Client({ name: "parley", version: "0.1.0" }, { jsonSchemaValidator: ACCEPT_ANYTHING });
     await client.connect(transport, this.#options(signal));
     return { client, transport };
   }
 }
 
-// The SDK would compile the schemas a server sends into code; what a tool answers goes to the model as text, whatever its shape.
-const TAKE_ANYTHING: jsonSchemaValidator = {
+// By default the SDK compiles the schemas of an untrusted server into code. The model gets a result as text, so its shape does not matter.
+const ACCEPT_ANYTHING: jsonSchemaValidator = {
   getValidator<T>(): JsonSchemaValidator<T> {
     return (input) => ({ valid: true, data: input as T, errorMessage: undefined });
   },
@@ -112,7 +112,7 @@ const TAKE_ANYTHING: jsonSchemaValidator = {
 
 function textOf({ content, structuredContent }: Record<string, unknown>): string {
   const parts = (Array.isArray(content) ? content : []) as { type?: unknown; text?: unknown }[];
-  const texts = parts.map((part) => (part.type === "text" ? String(part.text) : `[${String(part.type)} left out]`));
+  const texts = parts.map((part) => (part.type === "text" ? String(part.text) : `[${String(part.type)} omitted]`));
   if (texts.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent);
   return texts.join("\n");
 }

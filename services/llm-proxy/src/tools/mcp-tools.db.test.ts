@@ -125,10 +125,10 @@ test("only the chosen tools are offered", async () => {
 test.each([
   ["fail", "failed", "Error: there is no such order"],
   ["throw", "failed", "Error: the tool cannot be reached"],
-  ["long", "too_large", "Error: the tool's answer is too large"],
-  ["image", "ok", "[image left out]"],
+  ["long", "too_large", "Error: the tool's result is too large"],
+  ["image", "ok", "[image omitted]"],
   ["nothing", "unknown_tool", "Error: there is no tool of this name"],
-  ["hang", "timeout", "Error: the tool did not answer in time"],
+  ["hang", "timeout", "Error: the tool did not respond in time"],
 ])("a call of %s is %s for the model", async (name, status, told) => {
   const events = await ask({ name: `shop__${name}`, arguments: "" });
   expect(statusOf(events)).toBe("COMPLETE");

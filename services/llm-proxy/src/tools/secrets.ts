@@ -1,28 +1,32 @@
 import type { ToolSecret } from "../settings/index.ts";
 import { failureOf } from "./failures.ts";
 
-/** What a request carries, and what must not come back in its answer. */
-export type Credentials = { headers: Record<string, string>; conceal: (text: string) => string };
+/** The headers that authenticate a tool's requests, and a function that removes the secret from its results. */
+export type Credentials = { headers: Record<string, string>; redact: (text: string) => string };
 
-const NONE: Credentials = { headers: {}, conceal: (text) => text };
+export type SecretUse = {
+  /** The secret's name; empty for none. */
+  name: string;
+  url: string;
+  workspaceId: string;
+};
 
-/** The header of a declared secret, for a URL and a workspace that it was declared for; none for an empty name. Throws ToolFailure. */
+const NO_CREDENTIALS: Credentials = { headers: {}, redact: (text) => text };
+
+/** Returns the credentials of a tool. Throws ToolFailure when the secret is not declared for the tool's host and workspace. */
 export function credentialsFor(
   secrets: Readonly<Record<string, ToolSecret>>,
-  name: string,
-  url: string,
-  workspaceId: string,
+  { name, url, workspaceId }: SecretUse,
 ): Credentials {
-  if (name === "") return NONE;
+  if (name === "") return NO_CREDENTIALS;
   const secret = Object.hasOwn(secrets, name) ? secrets[name] : undefined;
-  const notAllowed = (detail: string) => failureOf("not_allowed", detail);
-  if (secret === undefined) throw notAllowed(`no secret ${name} is declared`);
+  if (secret === undefined) throw failureOf("not_allowed", `the secret ${name} is not declared`);
   if (!secret.origins.includes(new URL(url).origin))
-    throw notAllowed(`the secret ${name} is not declared for this host`);
+    throw failureOf("not_allowed", `the secret ${name} is not declared for this host`);
   if (!secret.workspaces.includes("*") && !secret.workspaces.includes(workspaceId))
-    throw notAllowed(`the secret ${name} is not declared for this workspace`);
+    throw failureOf("not_allowed", `the secret ${name} is not declared for this workspace`);
   return {
     headers: { [secret.header]: secret.scheme === "" ? secret.value : `${secret.scheme} ${secret.value}` },
-    conceal: (text) => text.replaceAll(secret.value, "[secret]"),
+    redact: (text) => text.replaceAll(secret.value, "[secret]"),
   };
 }

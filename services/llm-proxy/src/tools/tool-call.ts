@@ -1,13 +1,13 @@
-/** A call that a model asks for. */
+/** A tool call that a model requests. */
 export type ToolRequest = {
-  /** What the model calls it by; its result goes back under the same id. */
+  /** The model's id of the call; the result is sent with the same id. */
   id: string;
   name: string;
-  /** As the model wrote them; meant to be a JSON object. */
+  /** As the model wrote them; valid arguments are a JSON object. */
   arguments: string;
 };
 
-/** How a call went, as the transcript shows it. */
+/** How a tool call ended, as the export shows it. */
 export type ToolStatus =
   | "ok"
   | "failed"
@@ -18,30 +18,29 @@ export type ToolStatus =
   | "not_allowed"
   | "over_limit";
 
-/** A call that has been made, or refused. */
+/** A tool call that was made or refused. */
 export type ToolUse = {
   name: string;
-  /** A JSON object; {} when the model gave none. */
+  /** A JSON object; {} when the model's arguments were not one. */
   arguments: string;
   status: ToolStatus;
   latencyMs: number;
 };
 
-/** One time that the model was asked and called tools instead of finishing. */
+/** The tool calls of one completion, with the results that the model is prompted with next. */
 export type ToolRound = {
-  /** What it said before it called them. */
+  /** The completion's text before the calls. */
   text: string;
-  /** What it called, each with what it is told came of it. */
   calls: readonly { request: ToolRequest; result: string }[];
 };
 
-/** What a model is told of a tool. */
+/** A tool's description for the model. */
 export type ToolFunction = { name: string; description: string; parameters: Record<string, unknown> };
 
-/** A call that failed; its message is for the model. */
+/** A failed tool call. Its message is for the model. */
 export class ToolFailure extends Error {
   readonly status: ToolStatus;
-  /** What an operator should know, for the log: words of our own. */
+  /** The cause in Parley's own words, for the log. */
   readonly detail: string;
 
   constructor(status: ToolStatus, message: string, detail: string = "") {

@@ -9,7 +9,7 @@ import { httpTool } from "./http-tool.client.ts";
 import { McpOffers } from "./mcp-offers.client.ts";
 import { type McpDeps, McpSession, type OfferedTool } from "./mcp-session.client.ts";
 import { credentialsFor } from "./secrets.ts";
-import type { ToolFailure, ToolStatus, ToolUse } from "./tool-call.ts";
+import type { ToolStatus, ToolUse } from "./tool-call.ts";
 import { Toolbox, type ToolKind } from "./toolbox.ts";
 
 export type ToolsDeps = {
@@ -20,7 +20,7 @@ export type ToolsDeps = {
   now: () => number;
 };
 
-/** Whose reply the tools are for. */
+/** The turn that the tools are for. */
 export type ToolsOwner = { workspaceId: string; turnId: string };
 
 const MAX_FUNCTIONS = 64;
@@ -28,7 +28,7 @@ const MAX_NAME_CHARACTERS = 64;
 const MAX_DESCRIPTION_CHARACTERS = 2_000;
 const MAX_SCHEMA_CHARACTERS = 16 * 1024;
 
-/** Opens bots' tools for a reply: asks MCP servers what they offer, and lends out what a model may call. */
+/** Opens the tools of bots: HTTP requests, and the tools that MCP servers offer. */
 export class Tools {
   readonly #deps: ToolsDeps;
   readonly #mcp: McpDeps;
@@ -42,7 +42,7 @@ export class Tools {
     this.#offers = new McpOffers(this.#mcp);
   }
 
-  /** To be closed when the reply has ended. A tool that cannot be opened is left out, with a word in the log. */
+  /** Opens the tools of a generation, which must close the toolbox at its end. A tool that cannot be opened is left out and logged. */
   async open(tools: readonly Tool[], owner: ToolsOwner, signal: AbortSignal): Promise<Toolbox> {
     const { now, settings } = this.#deps;
     const sessions: McpSession[] = [];
@@ -53,7 +53,7 @@ export class Tools {
     return new Toolbox(callable, {
       limits: settings().tools,
       now,
-      onCall: (kind, use, detail) => this.#note(kind, use, detail, owner),
+      onCall: (kind, use, detail) => this.#report(kind, use, detail, owner),
       close: async () => void (await Promise.all(sessions.map((session) => session.close()))),
     });
   }
@@ -61,45 +61,49 @@ export class Tools {
   async #open(tool: Tool, owner: ToolsOwner, sessions: McpSession[], signal: AbortSignal): Promise<CallableTool[]> {
     const { settings, egress } = this.#deps;
     const { name, secret, kind } = tool;
-    const credentials = () => credentialsFor(settings().toolSecrets, secret, kind.value?.url ?? "", owner.workspaceId);
-    const warn = ({ status, detail }: ToolFailure) => this.#warn(name, status, detail, owner);
+    const { workspaceId } = owner;
+    const onFailure = (error: unknown) => {
+      const { status, detail } = toToolFailure(error);
+      this.#warn(name, status, detail, owner);
+    };
+    const credentials = () =>
+      credentialsFor(settings().toolSecrets, { name: secret, url: kind.value?.url ?? "", workspaceId });
     try {
       if (kind.case === "http") {
         const { timeoutMs, maxResultBytes } = settings().tools;
-        return [httpTool(name, kind.value, credentials, { egress, timeoutMs, maxResultBytes })];
+        return [httpTool(name, kind.value, { egress, timeoutMs, maxResultBytes, credentials })];
       }
       if (kind.case !== "mcp") return [];
       const target = { url: kind.value.url, credentials: credentials() };
-      const key = [owner.workspaceId, secret, target.url].join("\n");
-      const onFailure = (error: unknown) => warn(toToolFailure(error));
-      const offered = await this.#offers.of(key, { target, onFailure }, signal);
+      const key = [workspaceId, secret, target.url].join("\n");
+      const offered = await this.#offers.list(key, { target, onFailure }, signal);
       const session = new McpSession(target, this.#mcp);
       sessions.push(session);
       return offered.flatMap((each) => mcpTool(name, kind.value, each, session));
     } catch (error) {
-      warn(toToolFailure(error));
+      onFailure(error);
       return [];
     }
   }
 
-  #note(kind: ToolKind, use: ToolUse, detail: string, owner: ToolsOwner): void {
+  #report(kind: ToolKind, use: ToolUse, detail: string, owner: ToolsOwner): void {
     const { metrics } = this.#deps;
     metrics.toolCalls.inc({ kind, status: use.status });
     metrics.toolDuration.observe({ kind }, use.latencyMs / 1_000);
-    // A name that is no tool's is the model's own invention, and not for the log.
+    // The name of an unknown tool is the model's output, which must not reach the log.
     if (use.status !== "ok") this.#warn(kind === "none" ? "" : use.name, use.status, detail, owner);
   }
 
   #warn(tool: string, status: ToolStatus, detail: string, { turnId, workspaceId }: ToolsOwner): void {
-    this.#deps.log.warn({ turn_id: turnId, workspace_id: workspaceId, tool, status, detail }, "a tool failed");
+    this.#deps.log.warn({ turn_id: turnId, workspace_id: workspaceId, tool, status, detail }, "tool failed");
   }
 }
 
-/** A server's tool under a name that models can call; none when its description is too large to be sent along with every question. */
+/** Returns a server's tool under a name that is unique among the bot's tools; empty when it is not selected or its schema is too large. */
 function mcpTool(server: string, { only }: McpServer, offered: OfferedTool, session: McpSession): CallableTool[] {
   const { name, description, schema } = offered;
-  const isChosen = only.length === 0 || only.includes(name);
-  if (!isChosen || JSON.stringify(schema).length > MAX_SCHEMA_CHARACTERS) return [];
+  const isSelected = only.length === 0 || only.includes(name);
+  if (!isSelected || JSON.stringify(schema).length > MAX_SCHEMA_CHARACTERS) return [];
   const callName = `${server}${SERVER_SEPARATOR}${name.replaceAll(/[^A-Za-z0-9_-]/g, "_")}`;
   return [
     {
@@ -109,9 +113,9 @@ function mcpTool(server: string, { only }: McpServer, offered: OfferedTool, sess
         description: description.slice(0, MAX_DESCRIPTION_CHARACTERS).toWellFormed(),
         parameters: schema,
       },
-      // The server checks them itself, and its schemas are a stranger's: nothing is compiled from them.
+      // The server checks its arguments itself. Its schemas are untrusted, so they are not compiled here.
       problemWith: () => undefined,
-      call: (values, { signal }) => session.call(name, values, signal),
+      call: (args, signal) => session.call(name, args, signal),
     },
   ];
 }

@@ -4,16 +4,16 @@ import { type Database, isWorkspaceId } from "@parley/service-kit";
 import { requireTurnId } from "../usage/index.ts";
 import { readTurnEntry } from "./turn-entry.store.ts";
 
-/** The admin service that shows single entries of the books. */
+/** Implements the admin service that reads single turns of the usage accounting. */
 export function booksAdmin(database: Database): ServiceImpl<typeof BooksAdminService> {
   return {
     async getTurnEntry(request) {
       const turnId = requireTurnId(request.turnId);
-      const found = isWorkspaceId(request.workspaceId)
+      const entry = isWorkspaceId(request.workspaceId)
         ? await readTurnEntry(database, request.workspaceId, turnId)
         : undefined;
-      if (found === undefined) return { entry: {} };
-      const { state, month, heldAt, settledAt, countedAt } = found;
+      if (entry === undefined) return { entry: {} };
+      const { state, month, heldAt, settledAt, countedAt } = entry;
       return {
         entry: { state, month, heldAt: toText(heldAt), settledAt: toText(settledAt), countedAt: toText(countedAt) },
       };

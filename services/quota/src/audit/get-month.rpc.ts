@@ -8,7 +8,7 @@ export async function handleGetMonth(
   request: GetMonthRequest,
 ): Promise<MessageInitShape<typeof GetMonthResponseSchema>> {
   const month = parseMonth(request.month) ?? (await currentMonth(database));
-  // A workspace that could not exist has no books.
-  const couldExist = request.workspaceId === "" || isWorkspaceId(request.workspaceId);
-  return { month, workspaces: couldExist ? await readMonth(database, request.workspaceId, month) : [] };
+  // An invalid ID matches no workspace; an empty one selects all.
+  const isValidFilter = request.workspaceId === "" || isWorkspaceId(request.workspaceId);
+  return { month, workspaces: isValidFilter ? await readMonth(database, request.workspaceId, month) : [] };
 }

@@ -3,8 +3,8 @@ import type { ListMonthTurnsRequest, ListMonthTurnsResponseSchema } from "@parle
 import { type Database, invalid, isWorkspaceId, parseMonth } from "@parley/service-kit";
 import { listTurns } from "../usage/index.ts";
 
-/** Ids a piece; about 400 KiB. */
-const PIECE = 10_000;
+/** Turn IDs of each kind in one response message, about 400 KiB each. */
+const IDS_PER_MESSAGE = 10_000;
 
 export async function* handleListMonthTurns(
   database: Database,
@@ -14,7 +14,10 @@ export async function* handleListMonthTurns(
   if (month === undefined) throw invalid("month is missing");
   if (!isWorkspaceId(request.workspaceId)) return;
   const { counted, held } = await listTurns(database, request.workspaceId, month);
-  for (let at = 0; at < Math.max(counted.length, held.length); at += PIECE) {
-    yield { counted: counted.slice(at, at + PIECE), held: held.slice(at, at + PIECE) };
+  for (let offset = 0; offset < Math.max(counted.length, held.length); offset += IDS_PER_MESSAGE) {
+    yield {
+      counted: counted.slice(offset, offset + IDS_PER_MESSAGE),
+      held: held.slice(offset, offset + IDS_PER_MESSAGE),
+    };
   }
 }

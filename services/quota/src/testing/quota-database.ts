@@ -5,26 +5,26 @@ import { insertWorkspace } from "../workspaces/workspaces.store.ts";
 export const ROLE = "parley_quota";
 export const ROLE_PASSWORD = "quota-test";
 
-export type TestBooks = ServiceDatabase;
+export type QuotaDatabase = ServiceDatabase;
 
-/** A migrated quota schema in a fresh database, for a test file. */
-export function createTestBooks(): Promise<TestBooks> {
+/** Creates a database with the migrated quota schema for one test file. */
+export function createQuotaDatabase(): Promise<QuotaDatabase> {
   return createServiceDatabase({ schema: "quota", role: ROLE, rolePassword: ROLE_PASSWORD, migrations });
 }
 
-let workspaces = 0;
+let workspaceCount = 0;
 
-/** A new workspace on a plan of `cap` messages. */
-export async function createWorkspace({ database, admin }: TestBooks, cap: number): Promise<string> {
+/** Creates a workspace on a plan of `cap` messages a month. */
+export async function createWorkspace({ database, admin }: QuotaDatabase, cap: number): Promise<string> {
   const plan = `cap-${cap}`;
   await admin.query("INSERT INTO quota.plans VALUES ($1, $2) ON CONFLICT DO NOTHING", [plan, cap]);
-  const id = `ws_${++workspaces}`;
+  const id = `ws_${++workspaceCount}`;
   await insertWorkspace(database, id, id, plan);
   return id;
 }
 
-/** What the books say of a workspace, over all months. */
-export async function booksOf({ admin }: TestBooks, workspaceId: string) {
+/** Counts a workspace's usage over all months, in each table that records it. */
+export async function usageOf({ admin }: QuotaDatabase, workspaceId: string) {
   const { rows } = await admin.query<{ used: number; held: number; ledger: number; done: number; holds: number }>(
     `SELECT coalesce((SELECT sum(used) FROM quota.usage WHERE workspace_id = $1), 0)::integer AS used,
             coalesce((SELECT sum(held) FROM quota.usage WHERE workspace_id = $1), 0)::integer AS held,
@@ -33,7 +33,7 @@ export async function booksOf({ admin }: TestBooks, workspaceId: string) {
             (SELECT count(*) FROM quota.reservations WHERE workspace_id = $1 AND state = 'held')::integer AS holds`,
     [workspaceId],
   );
-  const [books] = rows;
-  if (books === undefined) throw new Error("no books");
-  return books;
+  const [usage] = rows;
+  if (usage === undefined) throw new Error("the usage query returned no row");
+  return usage;
 }

@@ -1,7 +1,7 @@
 import type { Database } from "@parley/service-kit";
 import { CURRENT_MONTH } from "./usage.store.ts";
 
-/** A workspace and what it used of a month. */
+/** A workspace with its usage of one month. */
 export type WorkspaceUsage = {
   workspaceId: string;
   name: string;
@@ -23,7 +23,7 @@ const PAGE = `
   ORDER BY w.workspace_id
   LIMIT $3`;
 
-/** Every workspace by id, those after `after`, with its usage of a month ("YYYY-MM"); at most `limit`. */
+/** Lists workspaces with their usage of a month ("YYYY-MM"): at most `limit`, by ID, starting behind the ID `after`. */
 export async function listUsage(
   database: Database,
   month: string,
@@ -42,7 +42,7 @@ const NEAREST = `
   ORDER BY (u.used + u.held)::float8 / p.monthly_cap DESC, w.workspace_id
   LIMIT $1`;
 
-/** The workspaces that have used or hold the largest shares of their caps this month, the largest first. */
+/** Lists the `limit` workspaces that used or hold the largest shares of their caps this month, largest first. */
 export async function listNearestCap(database: Database, limit: number): Promise<WorkspaceUsage[]> {
   const { rows } = await database.query<WorkspaceUsage>(NEAREST, [limit]);
   return rows;

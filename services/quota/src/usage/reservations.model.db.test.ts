@@ -1,23 +1,23 @@
 import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { booksOf, createTestBooks, createWorkspace, type TestBooks } from "../testing/quota-database.ts";
+import { createQuotaDatabase, createWorkspace, type QuotaDatabase, usageOf } from "../testing/quota-database.ts";
 import { type Outcome, reserve, settle } from "./reservations.store.ts";
 
 const CAP = 3;
 const TURNS = 6;
 
-/** What the books must say, told without a database. */
+/** The expected state of every turn. */
 type Model = { states: Map<string, "held" | Outcome> };
-type Real = { books: TestBooks; workspace: string; turns: string[] };
+type Real = { quota: QuotaDatabase; workspace: string; turns: string[] };
 
-let books: TestBooks;
+let quota: QuotaDatabase;
 beforeAll(async () => {
-  books = await createTestBooks();
+  quota = await createQuotaDatabase();
 });
-afterAll(() => books.drop());
+afterAll(() => quota.drop());
 
-const counted = ({ states }: Model, state: string) => [...states.values()].filter((each) => each === state).length;
+const countState = ({ states }: Model, state: string) => [...states.values()].filter((each) => each === state).length;
 
 class Reserve implements fc.AsyncCommand<Model, Real> {
   readonly turn: number;
@@ -25,14 +25,14 @@ class Reserve implements fc.AsyncCommand<Model, Real> {
     this.turn = turn;
   }
   check = () => true;
-  async run(model: Model, { books, workspace, turns }: Real): Promise<void> {
+  async run(model: Model, { quota, workspace, turns }: Real): Promise<void> {
     const id = turns[this.turn] ?? "";
-    const standing = model.states.get(id);
-    const isFull = counted(model, "held") + counted(model, "done") >= CAP;
-    const expected = standing === "held" ? "held" : standing !== undefined ? "settled" : isFull ? "exceeded" : "held";
-    // Asked three times at once: one effect, one answer.
-    const answers = await Promise.all([1, 2, 3].map(() => reserve(books.database, workspace, id)));
-    expect(answers.map((answer) => answer?.status)).toEqual([expected, expected, expected]);
+    const state = model.states.get(id);
+    const isFull = countState(model, "held") + countState(model, "done") >= CAP;
+    const expected = state === "held" ? "held" : state !== undefined ? "settled" : isFull ? "exceeded" : "held";
+    // Three concurrent calls have one effect and return the same result.
+    const results = await Promise.all([1, 2, 3].map(() => reserve(quota.database, workspace, id)));
+    expect(results.map((result) => result?.status)).toEqual([expected, expected, expected]);
     if (expected === "held") model.states.set(id, "held");
   }
   toString = () => `reserve(${this.turn})`;
@@ -44,7 +44,7 @@ class Settle implements fc.AsyncCommand<Model, Real> {
     this.outcomes = outcomes;
   }
   check = () => true;
-  async run(model: Model, { books, workspace, turns }: Real): Promise<void> {
+  async run(model: Model, { quota, workspace, turns }: Real): Promise<void> {
     const batch = this.outcomes.map(([turn, outcome]) => ({
       workspaceId: workspace,
       turnId: turns[turn] ?? "",
@@ -52,17 +52,17 @@ class Settle implements fc.AsyncCommand<Model, Real> {
       month: undefined,
     }));
     for (const { turnId, outcome } of batch) {
-      const standing = model.states.get(turnId);
-      if (standing === undefined || standing === "held") model.states.set(turnId, outcome);
+      const state = model.states.get(turnId);
+      if (state === undefined || state === "held") model.states.set(turnId, outcome);
     }
-    await settle(books.database, batch);
-    for (const { turnId, outcome } of await settle(books.database, batch))
+    await settle(quota.database, batch);
+    for (const { turnId, outcome } of await settle(quota.database, batch))
       expect(outcome).toBe(model.states.get(turnId));
   }
   toString = () => `settle(${JSON.stringify(this.outcomes)})`;
 }
 
-test("whatever is reserved and settled, in any order and repeatedly, the books say what a simple model says", async () => {
+test("matches a simple model for any sequence of repeated Reserve and Settle calls", async () => {
   const turn = fc.nat(TURNS - 1);
   const outcome = fc.constantFrom<Outcome>("done", "void");
   const commands = fc.commands(
@@ -74,13 +74,13 @@ test("whatever is reserved and settled, in any order and repeatedly, the books s
   );
   await fc.assert(
     fc.asyncProperty(commands, async (each) => {
-      const workspace = await createWorkspace(books, CAP);
+      const workspace = await createWorkspace(quota, CAP);
       const model: Model = { states: new Map() };
-      const real = { books, workspace, turns: Array.from({ length: TURNS }, () => randomUUID()) };
+      const real = { quota, workspace, turns: Array.from({ length: TURNS }, () => randomUUID()) };
       await fc.asyncModelRun(() => ({ model, real }), each);
-      const done = counted(model, "done");
-      const held = counted(model, "held");
-      expect(await booksOf(books, workspace)).toEqual({ used: done, held, ledger: done, done, holds: held });
+      const done = countState(model, "done");
+      const held = countState(model, "held");
+      expect(await usageOf(quota, workspace)).toEqual({ used: done, held, ledger: done, done, holds: held });
     }),
     { numRuns: process.env.PARLEY_TEST_FULL ? 500 : 40 },
   );

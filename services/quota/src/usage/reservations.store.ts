@@ -10,56 +10,56 @@ export type Settlement = { workspaceId: string; turnId: string; outcome: Outcome
 
 export type Settled = { workspaceId: string; turnId: string; outcome: Outcome };
 
-// One statement. The usage row is locked by its upsert, which is what makes used + held < cap hold for all at once; the reservation's
-// primary key then refuses a second hold of the same turn, and with it takes the whole statement back.
+// One statement. The upsert locks the usage row, so used + held < cap holds under concurrency. If the same turn reserves twice
+// concurrently, the reservation's primary key fails the second statement, which also rolls back its usage.
 const RESERVE = `
   WITH plan AS (
     SELECT w.plan, p.monthly_cap AS cap, date_trunc('month', now() AT TIME ZONE 'UTC')::date AS month
     FROM quota.workspaces w JOIN quota.plans p USING (plan)
     WHERE w.workspace_id = $1
-  ), standing AS (
+  ), existing AS (
     SELECT r.state, r.month FROM quota.reservations r WHERE r.workspace_id = $1 AND r.turn_id = $2
-  ), taken AS (
+  ), added AS (
     INSERT INTO quota.usage AS u (workspace_id, month, held)
-    SELECT $1, plan.month, 1 FROM plan WHERE plan.cap > 0 AND NOT EXISTS (SELECT FROM standing)
+    SELECT $1, plan.month, 1 FROM plan WHERE plan.cap > 0 AND NOT EXISTS (SELECT FROM existing)
     ON CONFLICT (workspace_id, month) DO UPDATE SET held = u.held + 1
       WHERE u.used + u.held < (SELECT cap FROM plan)
     RETURNING u.month, u.used + u.held AS used
   ), held AS (
     INSERT INTO quota.reservations (workspace_id, turn_id, month, state)
-    SELECT $1, $2, taken.month, 'held' FROM taken
+    SELECT $1, $2, added.month, 'held' FROM added
   )
-  SELECT plan.plan, plan.cap, standing.state,
-         to_char(coalesce(taken.month, standing.month), 'YYYY-MM') AS month,
-         coalesce(taken.used, now_used.used, 0) AS used
+  SELECT plan.plan, plan.cap, existing.state,
+         to_char(coalesce(added.month, existing.month), 'YYYY-MM') AS month,
+         coalesce(added.used, current_usage.used, 0) AS used
   FROM plan
-  LEFT JOIN standing ON true
-  LEFT JOIN taken ON true
+  LEFT JOIN existing ON true
+  LEFT JOIN added ON true
   LEFT JOIN LATERAL (
     SELECT u.used + u.held AS used FROM quota.usage u WHERE u.workspace_id = $1 AND u.month = plan.month
-  ) now_used ON true`;
+  ) current_usage ON true`;
 
 const UNIQUE_VIOLATION = "23505";
 /**
- * Reserve and Settle both lock a month's row before reservations. A Settle cannot lock the row of a month that a Reserve is only just
- * writing the first reservation of; should they meet on that very turn, PostgreSQL ends one of them.
+ * Reserve and Settle both lock the usage row of the month before reservations. Settle cannot lock a usage row that a concurrent
+ * Reserve is still inserting. If both then write the same turn, PostgreSQL cancels one of them with this code.
  */
 const DEADLOCK = "40P01";
-const ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
-/** Holds one message of the current month for a turn; undefined when the workspace is unknown. */
+/** Holds one message of the current month for a turn. Returns undefined when the workspace is unknown. */
 export async function reserve(
   database: Database,
   workspaceId: string,
   turnId: string,
 ): Promise<Reservation | undefined> {
-  const reservation = await reserveBesideOthers(database, workspaceId, turnId);
-  // The month may have been full because this very turn, asked for at the same moment, took its last message.
-  const wasBeaten = reservation?.status === "exceeded" && (await isReserved(database, workspaceId, turnId));
-  return wasBeaten ? reserveBesideOthers(database, workspaceId, turnId) : reservation;
+  const reservation = await reserveWithRetry(database, workspaceId, turnId);
+  // A concurrent call for the same turn may have taken the last message. That hold is this turn's too.
+  const isHeldByOtherCall = reservation?.status === "exceeded" && (await isReserved(database, workspaceId, turnId));
+  return isHeldByOtherCall ? reserveWithRetry(database, workspaceId, turnId) : reservation;
 }
 
-async function reserveBesideOthers(
+async function reserveWithRetry(
   database: Database,
   workspaceId: string,
   turnId: string,
@@ -68,9 +68,9 @@ async function reserveBesideOthers(
     try {
       return await reserveOnce(database, workspaceId, turnId);
     } catch (error) {
-      // The same turn was reserved or settled beside us: nothing was written, and what stands now can be read.
-      const wasBeaten = sqlState(error) === UNIQUE_VIOLATION || sqlState(error) === DEADLOCK;
-      if (!wasBeaten || attempt === ATTEMPTS) throw error;
+      // A concurrent call reserved or settled the same turn. This one wrote nothing, so a retry reads the stored state.
+      const isConflict = sqlState(error) === UNIQUE_VIOLATION || sqlState(error) === DEADLOCK;
+      if (!isConflict || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }
@@ -94,13 +94,13 @@ async function reserveOnce(database: Database, workspaceId: string, turnId: stri
   const used = Math.min(row.used, cap);
   if (state === "done" || state === "void") return { status: "settled", plan, used, cap };
   if (month !== null) return { status: "held", month, plan, used, cap };
-  // A refusal means that used + held had reached the cap when the row was locked, whatever this statement's snapshot shows.
+  // The statement saw the cap reached when it locked the row. Its snapshot may show an older `used`, so return the cap.
   return { status: "exceeded", plan, used: cap, cap };
 }
 
-// The months' rows first, in one order for all, as Reserve takes them; then the reservations, in one order for all. A hold keeps its own
-// month; only a done turn without one (a restored database) is counted in the month it carries. xmax is set on rows that were there
-// before.
+// Locks usage rows first and reservations second, as Reserve does, each in a fixed order, to prevent deadlocks. A held turn keeps the
+// month of its hold. A done turn without a hold (after a database restore) is counted in the month of its settlement. xmax is non-zero
+// for rows that existed before this statement.
 const SETTLE = `
   WITH input AS MATERIALIZED (
     SELECT i.workspace_id, i.turn_id, i.outcome,
@@ -115,7 +115,7 @@ const SETTLE = `
   ), moved AS (
     INSERT INTO quota.reservations AS r (workspace_id, turn_id, month, state, settled_at)
     SELECT workspace_id, turn_id, month, outcome, now()
-    FROM input CROSS JOIN (SELECT count(*) FROM locked) AS once_locked
+    FROM input CROSS JOIN (SELECT count(*) FROM locked) AS after_locking
     ORDER BY workspace_id, turn_id
     ON CONFLICT (workspace_id, turn_id) DO UPDATE SET state = excluded.state, settled_at = now() WHERE r.state = 'held'
     RETURNING r.workspace_id, r.turn_id, r.month, r.state, r.xmax <> 0 AS was_held
@@ -125,13 +125,13 @@ const SETTLE = `
            count(*) FILTER (WHERE was_held)::integer AS released
     FROM moved WHERE state = 'done' OR was_held
     GROUP BY workspace_id, month
-  ), booked AS (
+  ), updated_usage AS (
     INSERT INTO quota.usage AS u (workspace_id, month, used)
     SELECT workspace_id, month, counted FROM change ORDER BY workspace_id, month
     ON CONFLICT (workspace_id, month) DO UPDATE
       SET used = u.used + excluded.used,
           held = u.held - (SELECT c.released FROM change c WHERE c.workspace_id = u.workspace_id AND c.month = u.month)
-  ), proof AS (
+  ), ledger_entries AS (
     INSERT INTO quota.ledger (workspace_id, month, turn_id)
     SELECT workspace_id, month, turn_id FROM moved WHERE state = 'done'
   )
@@ -142,28 +142,28 @@ const SETTLE = `
   WHERE coalesce(m.state, r.state) <> 'held'`;
 
 /**
- * Ends holds, the first outcome of a turn for good. Answers with what stands for each turn; a turn that another call was settling
- * at the same moment may be missing and is to be sent again.
+ * Settles turns; the first outcome of a turn wins. Returns the stored outcome of each turn. A turn that a concurrent call is settling
+ * may be missing, and the caller must send it again.
  */
 export async function settle(database: Database, settlements: readonly Settlement[]): Promise<Settled[]> {
-  const once = firstOfEachTurn(settlements);
+  const unique = dropRepeatedTurns(settlements);
   const values = [
-    once.map((each) => each.workspaceId),
-    once.map((each) => each.turnId),
-    once.map((each) => each.outcome),
-    once.map((each) => each.month ?? null),
+    unique.map((each) => each.workspaceId),
+    unique.map((each) => each.turnId),
+    unique.map((each) => each.outcome),
+    unique.map((each) => each.month ?? null),
   ];
   for (let attempt = 1; ; attempt++) {
     try {
       const { rows } = await database.query<Settled>({ name: "settle", text: SETTLE, values });
       return rows;
     } catch (error) {
-      if (sqlState(error) !== DEADLOCK || attempt === ATTEMPTS) throw error;
+      if (sqlState(error) !== DEADLOCK || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }
 
-function firstOfEachTurn(settlements: readonly Settlement[]): Settlement[] {
+function dropRepeatedTurns(settlements: readonly Settlement[]): Settlement[] {
   const byTurn = new Map<string, Settlement>();
   for (const each of settlements) {
     const key = `${each.workspaceId} ${each.turnId}`;

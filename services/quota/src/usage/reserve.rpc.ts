@@ -12,13 +12,15 @@ export async function handleReserve(
   request: ReserveRequest,
 ): Promise<MessageInitShape<typeof ReserveResponseSchema>> {
   const turnId = requireTurnId(request.turnId);
-  const found = isWorkspaceId(request.workspaceId) ? await reserve(database, request.workspaceId, turnId) : undefined;
-  if (found === undefined) throw notFound("workspace_not_found", "no such workspace");
-  const { plan, used, cap } = found;
-  counter.inc({ plan, status: found.status });
+  const reservation = isWorkspaceId(request.workspaceId)
+    ? await reserve(database, request.workspaceId, turnId)
+    : undefined;
+  if (reservation === undefined) throw notFound("workspace_not_found", "no such workspace");
+  const { plan, used, cap } = reservation;
+  counter.inc({ plan, status: reservation.status });
   return {
-    status: RESERVATION_STATUSES[found.status],
-    month: found.status === "held" ? found.month : "",
+    status: RESERVATION_STATUSES[reservation.status],
+    month: reservation.status === "held" ? reservation.month : "",
     plan,
     used,
     cap,

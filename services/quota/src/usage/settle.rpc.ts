@@ -11,14 +11,15 @@ export async function handleSettle(
   database: Database,
   request: SettleRequest,
 ): Promise<MessageInitShape<typeof SettleResponseSchema>> {
-  if (request.settlements.length > MAX_SETTLEMENTS) throw invalid(`at most ${MAX_SETTLEMENTS} settlements a call`);
-  const settled = await store.settle(database, request.settlements.map(toStore));
+  if (request.settlements.length > MAX_SETTLEMENTS)
+    throw invalid(`a call must have at most ${MAX_SETTLEMENTS} settlements`);
+  const settled = await store.settle(database, request.settlements.map(toStoredSettlement));
   return { settled: settled.map((each) => ({ ...each, outcome: SETTLEMENTS[each.outcome] })) };
 }
 
-function toStore(settlement: Settlement): store.Settlement {
+function toStoredSettlement(settlement: Settlement): store.Settlement {
   const outcome = settlementFromProto(settlement.outcome);
-  if (outcome === undefined) throw invalid("a settlement needs an outcome");
+  if (outcome === undefined) throw invalid("outcome must be DONE or VOID");
   return {
     workspaceId: settlement.workspaceId,
     turnId: requireTurnId(settlement.turnId),

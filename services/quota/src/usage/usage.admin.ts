@@ -4,22 +4,23 @@ import { type Database, invalid, isWorkspaceId, parseMonth } from "@parley/servi
 import { listNearestCap, listUsage } from "./list-usage.store.ts";
 import { currentMonth } from "./usage.store.ts";
 
-const DEFAULT_PAGE = 500;
-const MAX_PAGE = 1_000;
+const DEFAULT_PAGE_SIZE = 500;
+const MAX_PAGE_SIZE = 1_000;
 const DEFAULT_NEAREST = 10;
 const MAX_NEAREST = 100;
 
-/** What the admin service tells of many workspaces at once. */
+/** Implements the calls of WorkspaceAdminService that list the usage of many workspaces. */
 export function usageAdmin(
   database: Database,
 ): Pick<ServiceImpl<typeof WorkspaceAdminService>, "listUsage" | "listNearestCap"> {
   return {
     async listUsage(request) {
       const { pageSize, pageToken: after } = request;
-      if (pageSize < 0 || pageSize > MAX_PAGE) throw invalid(`page_size must be from 0 to ${MAX_PAGE}`);
-      if (after !== "" && !isWorkspaceId(after)) throw invalid("page_token is none that a page before gave");
+      if (pageSize < 0 || pageSize > MAX_PAGE_SIZE) throw invalid(`page_size must be from 0 to ${MAX_PAGE_SIZE}`);
+      if (after !== "" && !isWorkspaceId(after))
+        throw invalid("page_token must be the next_page_token of the previous page");
       const month = parseMonth(request.month) ?? (await currentMonth(database));
-      const limit = pageSize || DEFAULT_PAGE;
+      const limit = pageSize || DEFAULT_PAGE_SIZE;
       const workspaces = await listUsage(database, month, { after, limit });
       const last = workspaces.length === limit ? workspaces.at(-1) : undefined;
       return { workspaces, month, nextPageToken: last?.workspaceId ?? "" };

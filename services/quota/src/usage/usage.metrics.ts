@@ -1,27 +1,27 @@
 import { Counter, createMeasurement, type Database, Gauge, type Logger, type Registry } from "@parley/service-kit";
-import { type PlanStanding, readStanding } from "./current-usage.store.ts";
+import { type PlanUsage, readCurrentUsage } from "./current-usage.store.ts";
 
-/** From this share of its cap on a workspace is named. */
-const NEAR_SHARE = 0.8;
-/** However many there are: a label's values must stay bounded. */
-const MAX_NAMED = 200;
-const EVERY_MS = 5_000;
+/** A workspace that has used this share of its cap gets a series of its own. */
+const NEAR_CAP_SHARE = 0.8;
+/** Bounds the number of values of the workspace label. */
+const MAX_NAMED_WORKSPACES = 200;
+const INTERVAL_MS = 5_000;
 
-const BY_PLAN: readonly [name: string, help: string, field: Exclude<keyof PlanStanding, "plan">][] = [
+const BY_PLAN: readonly [name: string, help: string, field: Exclude<keyof PlanUsage, "plan">][] = [
   ["parley_quota_workspaces", "Workspaces by plan.", "workspaces"],
-  ["parley_quota_cap_messages", "Messages that the workspaces of a plan may use this month.", "cap"],
-  ["parley_quota_used_messages", "Messages that the workspaces of a plan have used this month.", "used"],
-  ["parley_quota_held_messages", "Messages held for turns that have not ended, by plan.", "held"],
+  ["parley_quota_cap_messages", "Sum of the monthly caps of a plan's workspaces.", "cap"],
+  ["parley_quota_used_messages", "Messages that a plan's workspaces have used this month.", "used"],
+  ["parley_quota_held_messages", "Messages held for unsettled turns, by plan.", "held"],
   ["parley_quota_workspaces_near_cap", "Workspaces that have used 80 % of their cap or more, by plan.", "near"],
   ["parley_quota_workspaces_at_cap", "Workspaces that have used their whole cap, by plan.", "full"],
 ];
 
-/** How the quota is used. Every replica measures the same books, so their series are not to be added up. */
+/** Registers gauges of the current month's usage. Every replica reports the same values, so queries must not sum over replicas. */
 export function usageGauges(registry: Registry, database: Database, log: Logger): void {
   const registers = [registry];
   const read = createMeasurement(
-    () => readStanding(database, { share: NEAR_SHARE, limit: MAX_NAMED }),
-    { name: "how the quota is used", everyMs: EVERY_MS },
+    () => readCurrentUsage(database, { share: NEAR_CAP_SHARE, limit: MAX_NAMED_WORKSPACES }),
+    { name: "quota usage", everyMs: INTERVAL_MS },
     log,
   );
   for (const [name, help, field] of BY_PLAN) {
@@ -31,22 +31,21 @@ export function usageGauges(registry: Registry, database: Database, log: Logger)
       labelNames: ["plan"],
       registers,
       async collect() {
-        const standing = await read();
+        const usage = await read();
         this.reset();
-        for (const each of standing?.plans ?? []) this.set({ plan: each.plan }, each[field]);
+        for (const planUsage of usage?.plans ?? []) this.set({ plan: planUsage.plan }, planUsage[field]);
       },
     });
   }
   new Gauge({
     name: "parley_quota_workspace_used_ratio",
-    help: `Share of its cap that a workspace has used this month; only from 0.8 on, and the first ${MAX_NAMED} of them.`,
+    help: `Share of its cap that a workspace has used this month, for the ${MAX_NAMED_WORKSPACES} highest shares from 0.8 on.`,
     labelNames: ["workspace", "plan"],
     registers,
     async collect() {
-      const standing = await read();
+      const usage = await read();
       this.reset();
-      for (const { workspaceId, plan, ratio } of standing?.near ?? [])
-        this.set({ workspace: workspaceId, plan }, ratio);
+      for (const { workspaceId, plan, ratio } of usage?.near ?? []) this.set({ workspace: workspaceId, plan }, ratio);
     },
   });
 }
@@ -56,7 +55,7 @@ export type ReservationCounter = Counter<"plan" | "status">;
 export function reservationCounter(registry: Registry): ReservationCounter {
   return new Counter({
     name: "parley_quota_reservations_total",
-    help: "Messages asked for, by plan and answer: held, exceeded (refused), or settled (the turn had ended already).",
+    help: "Reserve calls by plan and status: held, exceeded (refused) or settled (refused, the turn is already settled).",
     labelNames: ["plan", "status"],
     registers: [registry],
   });

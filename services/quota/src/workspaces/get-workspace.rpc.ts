@@ -10,17 +10,17 @@ export async function handleGetWorkspace(
   return { workspace: await requireWorkspace(database, request.workspaceId) };
 }
 
-/** A workspace as it travels; throws workspace_not_found when there is none of this id. */
+/** Returns a workspace as a protobuf message. Throws workspace_not_found when it does not exist. */
 export async function requireWorkspace(
   database: Database,
   workspaceId: string,
 ): Promise<MessageInitShape<typeof WorkspaceSchema>> {
-  const found = isWorkspaceId(workspaceId) ? await findWorkspace(database, workspaceId) : undefined;
-  if (found === undefined) throw notFound("workspace_not_found", "no such workspace");
-  return toMessage(found);
+  const workspace = isWorkspaceId(workspaceId) ? await findWorkspace(database, workspaceId) : undefined;
+  if (workspace === undefined) throw notFound("workspace_not_found", "no such workspace");
+  return toMessage(workspace);
 }
 
-/** A stored workspace as it travels. */
+/** Converts a stored workspace to a protobuf message. */
 export function toMessage(workspace: Workspace): MessageInitShape<typeof WorkspaceSchema> {
   return { ...workspace, createdAt: workspace.createdAt.toISOString() };
 }

@@ -8,7 +8,7 @@ import { insertWorkspace, listPlans, listWorkspaces, updatePlan, updateRetention
 const MAX_NAME_CHARACTERS = 200;
 const MAX_RETENTION_DAYS = 3_650;
 
-/** The admin service of workspaces and plans; `newId` makes the ids of workspaces that bring none. */
+/** Implements the admin service of workspaces and plans. `newId` generates the ID of a workspace created without one. */
 export function workspaceAdmin(database: Database, newId: () => string): ServiceImpl<typeof WorkspaceAdminService> {
   const requirePlan = async (plan: string) => {
     const plans = await listPlans(database);
@@ -24,7 +24,7 @@ export function workspaceAdmin(database: Database, newId: () => string): Service
       if (!isWorkspaceId(id)) throw invalid("id must be 1 to 64 of A-Z a-z 0-9 . _ -");
       await requirePlan(request.plan);
       if (!(await insertWorkspace(database, id, name, request.plan))) {
-        throw new ServiceError("already_exists", "workspace_exists", "a workspace of this id exists already");
+        throw new ServiceError("already_exists", "workspace_exists", "a workspace with this ID already exists");
       }
       return { workspace: await requireWorkspace(database, id) };
     },
@@ -39,7 +39,7 @@ export function workspaceAdmin(database: Database, newId: () => string): Service
     },
     async setRetention({ workspaceId, retentionDays }) {
       if (retentionDays < 0 || retentionDays > MAX_RETENTION_DAYS)
-        throw invalid(`retention_days must be from 0, for ever, to ${MAX_RETENTION_DAYS}`);
+        throw invalid(`retention_days must be from 1 to ${MAX_RETENTION_DAYS}, or 0 to keep sessions without limit`);
       await requireWorkspace(database, workspaceId);
       await updateRetention(database, workspaceId, retentionDays);
       return { workspace: await requireWorkspace(database, workspaceId) };

@@ -10,7 +10,7 @@ export async function findWorkspace(database: Database, id: string): Promise<Wor
   return rows[0];
 }
 
-/** Every workspace, oldest first. */
+/** Lists all workspaces, oldest first. */
 export async function listWorkspaces(database: Database): Promise<Workspace[]> {
   const { rows } = await database.query<Workspace>(
     `SELECT ${COLUMNS} FROM ${FROM} ORDER BY w.created_at, w.workspace_id`,
@@ -18,7 +18,7 @@ export async function listWorkspaces(database: Database): Promise<Workspace[]> {
   return rows;
 }
 
-/** The names of the plans there are. */
+/** Lists the names of all plans, smallest cap first. */
 export async function listPlans(database: Database): Promise<string[]> {
   const { rows } = await database.query<{ plan: string }>("SELECT plan FROM quota.plans ORDER BY monthly_cap");
   return rows.map((row) => row.plan);
@@ -26,7 +26,7 @@ export async function listPlans(database: Database): Promise<string[]> {
 
 const UNIQUE_VIOLATION = "23505";
 
-/** Stores a workspace; false when the id is taken. */
+/** Inserts a workspace. Returns false when the ID is taken. */
 export async function insertWorkspace(database: Database, id: string, name: string, plan: string): Promise<boolean> {
   try {
     await database.query("INSERT INTO quota.workspaces (workspace_id, name, plan) VALUES ($1, $2, $3)", [
@@ -41,7 +41,7 @@ export async function insertWorkspace(database: Database, id: string, name: stri
   }
 }
 
-/** Changes a plan; false when the workspace is unknown. */
+/** Changes a workspace's plan. Returns false when the workspace is unknown. */
 export async function updatePlan(database: Database, id: string, plan: string): Promise<boolean> {
   const { rowCount } = await database.query("UPDATE quota.workspaces SET plan = $2 WHERE workspace_id = $1", [
     id,
@@ -50,7 +50,7 @@ export async function updatePlan(database: Database, id: string, plan: string): 
   return rowCount === 1;
 }
 
-/** Changes how many days conversations are kept, 0 for ever; false when the workspace is unknown. */
+/** Sets how many days sessions are kept; 0 means without limit. Returns false when the workspace is unknown. */
 export async function updateRetention(database: Database, id: string, days: number): Promise<boolean> {
   const { rowCount } = await database.query("UPDATE quota.workspaces SET retention_days = $2 WHERE workspace_id = $1", [
     id,

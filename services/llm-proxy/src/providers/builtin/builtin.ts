@@ -1,28 +1,27 @@
 import { type Prompt, Role } from "@parley/rpc/llm";
-import type { Provider, ProviderCall } from "../provider.ts";
-import { answer } from "./answer.ts";
+import type { CompletionRequest, Provider } from "../provider.ts";
+import { extract } from "./extract.ts";
 
-/** The provider that needs nothing: its model `extractive` answers with sentences of the bot's own knowledge. */
+/** The provider without a language model. Its model `extractive` answers with sentences of the prompt's passages. */
 export function builtinProvider(): Provider {
-  return { knows: (model) => model === "extractive", stream, close: () => Promise.resolve() };
+  return { hasModel: (model) => model === "extractive", stream, close: () => Promise.resolve() };
 }
 
-const WORDS_A_PIECE = 6;
+const WORDS_PER_TEXT = 6;
 
-async function stream(call: ProviderCall): Promise<void> {
-  const text = answer(lastUserMessage(call.prompt), call.prompt.passages, call.prompt.terms);
-  for (const piece of pieces(text, WORDS_A_PIECE)) {
-    call.signal.throwIfAborted();
-    await call.onText(piece);
+async function stream({ prompt, signal, onText, onFinished }: CompletionRequest): Promise<void> {
+  for (const text of splitWords(extract(lastUserMessage(prompt), prompt.passages, prompt.terms), WORDS_PER_TEXT)) {
+    signal.throwIfAborted();
+    await onText(text);
   }
-  call.onFinished([], "stop");
+  onFinished([], "stop");
 }
 
 function lastUserMessage(prompt: Prompt): string {
   return prompt.messages.findLast((message) => message.role === Role.USER)?.content ?? "";
 }
 
-/** Cuts a text after every few words; joined again, the pieces are the text. */
-function pieces(text: string, words: number): string[] {
-  return text.match(new RegExp(`(?:\\s*\\S+){1,${words}}\\s*`, "g")) ?? [];
+/** Splits a text after every `count` words. The parts joined are the text. */
+function splitWords(text: string, count: number): string[] {
+  return text.match(new RegExp(`(?:\\s*\\S+){1,${count}}\\s*`, "g")) ?? [];
 }

@@ -5,21 +5,23 @@ const GREETINGS = new Set(
     " ",
   ),
 );
+/** Words of a message that thanks. */
 const THANKS = new Set(
   "thanks thank you thx ty cheers much very so many a lot great ok okay cool perfect danke vielen dank merci gracias grazie obrigado tak tack".split(
     " ",
   ),
 );
+/** The words of which such a message has at least one. */
 const THANKING = new Set("thanks thank thx ty cheers danke dank merci gracias grazie obrigado tak tack".split(" "));
 const MAX_WORDS = 5;
 
 const WELCOME = "Hello! Ask me a question, and I will look for the answer in the documents I was given.";
-const MY_PLEASURE = "You're welcome! If there is anything else you would like to know, just ask.";
+const YOU_ARE_WELCOME = "You're welcome! If there is anything else you would like to know, just ask.";
 
-/** What to say to a message that only greets or thanks; undefined for any other. */
+/** Replies to a message that only greets or thanks; undefined for any other message. */
 export function replyToGreeting(message: string): string | undefined {
   const words = wordsOf(message);
   if (words.length === 0 || words.length > MAX_WORDS) return undefined;
-  if (words.some((word) => THANKING.has(word)) && words.every((word) => THANKS.has(word))) return MY_PLEASURE;
+  if (words.some((word) => THANKING.has(word)) && words.every((word) => THANKS.has(word))) return YOU_ARE_WELCOME;
   return words.every((word) => GREETINGS.has(word)) ? WELCOME : undefined;
 }

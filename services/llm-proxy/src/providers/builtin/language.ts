@@ -23,15 +23,15 @@ import { stopwords as russianStops } from "@orama/stopwords/russian";
 import { stopwords as spanishStops } from "@orama/stopwords/spanish";
 import { stopwords as swedishStops } from "@orama/stopwords/swedish";
 
-/** What is needed to compare words of a language. */
+/** The stop words and the stemmer of a language. */
 export type Language = { stops: ReadonlySet<string>; stem: (word: string) => string };
 
-function language(stem: Language["stem"], stops: readonly string[], asking = ""): Language {
-  return { stem, stops: new Set([...stops, ...asking.split(" ")]) };
+function language(stem: Language["stem"], stops: readonly string[], questionWords = ""): Language {
+  return { stem, stops: new Set([...stops, ...questionWords.split(" ")]) };
 }
 
-// Words that ask rather than say what about; the lists of stop words have few of them.
-const ASKING = {
+// Words of questions that tell nothing about their subject. The lists of stop words have few of them.
+const QUESTION_WORDS = {
   english:
     "a tell explain describe please know want need show give mean say find use using get got let like long many much far often fast soon something anything everything someone anyone thing things way possible",
   german: "lange viel viele oft schnell bitte gibt geben sagen erklären zeigen wissen möchte brauche etwas jemand",
@@ -41,12 +41,12 @@ const ASKING = {
     "cuánto cuánta cuántos cuántas cómo cuándo dónde cuál cuáles decir explicar mostrar saber quiero necesito algo",
 };
 
-// The first wins a tie, so a text without any of the words counts as English.
+// The first wins a tie, so a text without stop words counts as English.
 const LANGUAGES: readonly Language[] = [
-  language(english, englishStops, ASKING.english),
-  language(german, germanStops, ASKING.german),
-  language(french, frenchStops, ASKING.french),
-  language(spanish, spanishStops, ASKING.spanish),
+  language(english, englishStops, QUESTION_WORDS.english),
+  language(german, germanStops, QUESTION_WORDS.german),
+  language(french, frenchStops, QUESTION_WORDS.french),
+  language(spanish, spanishStops, QUESTION_WORDS.spanish),
   language(italian, italianStops),
   language(portuguese, portugueseStops),
   language(dutch, dutchStops),
@@ -57,7 +57,7 @@ const LANGUAGES: readonly Language[] = [
   language(russian, russianStops),
 ];
 
-/** The language most of whose stop words stand in `words` (lower case). */
+/** Returns the language with the most stop words among `words`, which are in lower case. */
 export function detectLanguage(words: readonly string[]): Language {
   const scores = LANGUAGES.map((each) => words.filter((word) => each.stops.has(word)).length);
   return LANGUAGES[scores.indexOf(Math.max(...scores))] ?? language((word) => word, []);

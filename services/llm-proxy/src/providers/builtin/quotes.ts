@@ -3,77 +3,85 @@ import { detectLanguage, type Language } from "./language.ts";
 import { joinSentences, sentencesOf } from "./sentences.ts";
 import { isMisspelling, termsOf, wordsOf } from "./terms.ts";
 
-/** Sentences of one passage that bear on a message. */
+/** Sentences of one passage that answer a message. */
 export type Quote = { passage: Passage; text: string; score: number };
 
-/** The share of a message, weighed by how telling its words are, that one sentence under its title must speak of to count as an answer. */
-const MIN_COVERAGE = 0.38;
-/** The same, where only the passages themselves tell which words are telling: of a whole passage. */
-const MIN_UNWEIGHED_COVERAGE = 0.5;
-/** Another passage is quoted if it is nearly as good; where nothing better is known than the passages, it must be nearer. */
-const NEARLY = 0.6;
-const NEARLY_UNWEIGHED = 0.85;
-const MAX_QUOTES = 5;
-const MAX_UNWEIGHED_QUOTES = 2;
+type Thresholds = {
+  /** The share of the query's weight that a sentence with its title, or a passage, must contain to be an answer. */
+  minCoverage: number;
+  /** The share of the best quote's score that another quote needs. */
+  minRelativeScore: number;
+  maxQuotes: number;
+};
+
+/** For weights of the word search, which know the bot's whole knowledge. */
+const SEARCH_THRESHOLDS: Thresholds = { minCoverage: 0.38, minRelativeScore: 0.6, maxQuotes: 5 };
+/** For weights from the passages alone, which are less reliable. */
+const PASSAGE_THRESHOLDS: Thresholds = { minCoverage: 0.5, minRelativeScore: 0.85, maxQuotes: 2 };
+
 const MAX_QUERY_TERMS = 48;
-/** A quotation is filled up with the sentences around the best ones to this length, and grows no longer than the other. */
+/** Sentences around the best ones are added until a quote has this length. */
 const FULL_CHARACTERS = 500;
+/** No sentence is added that makes a quote longer than this. */
 const MAX_CHARACTERS = 600;
-/** What a word in the title is worth beside one in the sentence itself. */
-const TITLE = 0.6;
-/** What a thousand more characters must be worth. */
-const LENGTH_COST = 0.1;
-/** What it is worth that a sentence begins with what is asked about, as one does that says what it is. */
-const SUBJECT = 0.2;
+/** The value of a term in the title, relative to one in the sentence. */
+const TITLE_VALUE = 0.6;
+const COST_PER_THOUSAND_CHARACTERS = 0.1;
+/** The value of a query term as the first word of a quote: definitions begin with their subject. */
+const SUBJECT_VALUE = 0.2;
 const RANK_COST = 0.03;
 
-type Query = { weights: ReadonlyMap<string, number>; total: number; isWeighed: boolean };
+/** The terms of a message with their weights. A rare term tells more about what the message is about, so it weighs more. */
+type Query = { weights: ReadonlyMap<string, number>; total: number; isFromSearch: boolean };
 
-type Read = {
+type PassageTerms = {
   passage: Passage;
   title: Set<string>;
   sentences: string[];
+  /** The terms of each sentence. */
   terms: Set<string>[];
   /** The terms of each sentence's first word. */
   subjects: Set<string>[];
+  /** The terms of the title and of all sentences. */
   all: Set<string>;
 };
 
 /**
- * The sentences that answer a message best, best first; none when nothing really matches. The same input gives the same output.
+ * Returns the sentences that answer a message, the best first; empty when none does. Deterministic.
  *
- * @param terms what the message asks about, as the search that found the passages has weighed it against all that the bot knows; without
- *              them the passages alone tell
+ * @param terms the message's terms with the weights of the word search; without them, the terms are weighted by the passages
  */
 export function bestQuotes(message: string, passages: readonly Passage[], terms: readonly QueryTerm[] = []): Quote[] {
   const language = detectLanguage(wordsOf([message, ...passages.map((passage) => passage.text)].join("\n")));
-  const read = passages.map((passage) => readPassage(passage, language));
+  const candidates = passages.map((passage) => analyse(passage, language));
   const query =
     terms.length > 0
-      ? weighed(terms, language)
-      : weigh([...termsOf(message, language)].slice(0, MAX_QUERY_TERMS), read);
-  if (query.total === 0 || !isAnswered(query, read)) return [];
-  const quotes = read
+      ? queryOfSearch(terms, language)
+      : queryOfPassages([...termsOf(message, language)].slice(0, MAX_QUERY_TERMS), candidates);
+  if (query.total === 0 || !hasAnswer(query, candidates)) return [];
+  const quotes = candidates
     .map((each, rank) => {
       const quote = bestSentences(query, each);
       return { ...quote, score: quote.score + coverage(query, each.all) / 2 - rank * RANK_COST };
     })
     .sort((one, other) => other.score - one.score);
-  const best = quotes[0]?.score ?? 0;
-  const [nearly, most] = query.isWeighed ? [NEARLY, MAX_QUOTES] : [NEARLY_UNWEIGHED, MAX_UNWEIGHED_QUOTES];
-  return quotes.filter((quote) => quote.score >= best * nearly).slice(0, most);
+  const bestScore = quotes[0]?.score ?? 0;
+  const { minRelativeScore, maxQuotes } = query.isFromSearch ? SEARCH_THRESHOLDS : PASSAGE_THRESHOLDS;
+  return quotes.filter((quote) => quote.score >= bestScore * minRelativeScore).slice(0, maxQuotes);
 }
 
-function isAnswered(query: Query, read: readonly Read[]): boolean {
-  if (!query.isWeighed) return read.some((each) => coverage(query, each.all) >= MIN_UNWEIGHED_COVERAGE);
-  // Less uneven than for ranking: people put it in other words, and one of theirs that stands nowhere must not outweigh the rest.
-  const even = toQuery(new Map([...query.weights].map(([term, weight]) => [term, Math.sqrt(weight)])), true);
-  return read.some(({ terms, title }) =>
-    terms.some((sentence) => coverage(even, new Set([...sentence, ...title])) >= MIN_COVERAGE),
+function hasAnswer(query: Query, candidates: readonly PassageTerms[]): boolean {
+  if (!query.isFromSearch)
+    return candidates.some((each) => coverage(query, each.all) >= PASSAGE_THRESHOLDS.minCoverage);
+  // Square roots make the weights more even than for ranking, so that one rare word of the visitor's does not decide alone.
+  const evenWeights = new Map([...query.weights].map(([term, weight]) => [term, Math.sqrt(weight)]));
+  const evenQuery = toQuery(evenWeights, true);
+  return candidates.some(({ terms, title }) =>
+    terms.some((each) => coverage(evenQuery, new Set([...each, ...title])) >= SEARCH_THRESHOLDS.minCoverage),
   );
 }
 
-function readPassage(passage: Passage, language: Language): Read {
+function analyse(passage: Passage, language: Language): PassageTerms {
   const title = termsOf(`${passage.source} ${passage.heading}`, language);
   const sentences = sentencesOf(passage.text);
   const terms = sentences.map((sentence) => termsOf(sentence, language));
@@ -88,61 +96,62 @@ function readPassage(passage: Passage, language: Language): Read {
   };
 }
 
-/** Rare words among the passages weigh more; one that stands in none of them weighs most, unless it is one of theirs misspelt. */
-function weigh(terms: readonly string[], read: readonly Read[]): Query {
-  const vocabulary = new Set(read.flatMap((each) => [...each.all]));
-  const known = terms.map((term) =>
+/** Weights terms by their rarity in the passages. A term that is in none is first replaced by the term that it misspells, if any. */
+function queryOfPassages(terms: readonly string[], candidates: readonly PassageTerms[]): Query {
+  const vocabulary = new Set(candidates.flatMap((each) => [...each.all]));
+  const corrected = terms.map((term) =>
     vocabulary.has(term) ? term : ([...vocabulary].find((each) => isMisspelling(term, each)) ?? term),
   );
   const weights = new Map(
-    known.map((term) => {
-      const holding = read.filter((each) => each.all.has(term)).length;
-      return [term, 1 + Math.log((read.length + 1) / (holding + 1))];
+    corrected.map((term) => {
+      const containing = candidates.filter((each) => each.all.has(term)).length;
+      return [term, 1 + Math.log((candidates.length + 1) / (containing + 1))];
     }),
   );
   return toQuery(weights, false);
 }
 
-/** The terms as the search has weighed them, against all that the bot knows. */
-function weighed(terms: readonly QueryTerm[], language: Language): Query {
+function queryOfSearch(terms: readonly QueryTerm[], language: Language): Query {
   const weights = new Map<string, number>();
   for (const { word, weight } of terms.slice(0, MAX_QUERY_TERMS))
     for (const term of termsOf(word, language)) weights.set(term, Math.max(weight, weights.get(term) ?? 0));
   return toQuery(weights, true);
 }
 
-function toQuery(weights: ReadonlyMap<string, number>, isWeighed: boolean): Query {
-  return { weights, total: [...weights.values()].reduce((sum, weight) => sum + weight, 0), isWeighed };
+function toQuery(weights: ReadonlyMap<string, number>, isFromSearch: boolean): Query {
+  return { weights, total: [...weights.values()].reduce((sum, weight) => sum + weight, 0), isFromSearch };
 }
 
+/** Returns the share of the query's weight that is in `terms`. */
 function coverage({ weights, total }: Query, terms: ReadonlySet<string>): number {
   let covered = 0;
   for (const [term, weight] of weights) if (terms.has(term)) covered += weight;
   return covered / total;
 }
 
-/** The run of sentences that covers most with least, filled up with what stands around it. */
-function bestSentences(query: Query, { passage, title, sentences, terms, subjects }: Read): Quote {
+/** Returns the consecutive sentences with the best score, with the sentences around them that fit. */
+function bestSentences(query: Query, { passage, title, sentences, terms, subjects }: PassageTerms): Quote {
   let best = { from: 0, to: 1, score: Number.NEGATIVE_INFINITY };
   for (let from = 0; from < sentences.length; from++) {
-    const subject = coverage(query, subjects[from] ?? new Set()) * SUBJECT;
-    const inside = new Set<string>();
+    const subjectScore = coverage(query, subjects[from] ?? new Set()) * SUBJECT_VALUE;
+    const quoted = new Set<string>();
     for (let to = from + 1, length = 0; to <= sentences.length; to++) {
       length += (sentences[to - 1]?.length ?? 0) + 1;
       if (to > from + 1 && length > MAX_CHARACTERS) break;
-      for (const term of terms[to - 1] ?? []) inside.add(term);
-      const within = coverage(query, inside);
-      const withTitle = coverage(query, new Set([...inside, ...title]));
-      const score = within + (withTitle - within) * TITLE - (length / 1_000) * LENGTH_COST + subject;
+      for (const term of terms[to - 1] ?? []) quoted.add(term);
+      const ownCoverage = coverage(query, quoted);
+      const titleGain = coverage(query, new Set([...quoted, ...title])) - ownCoverage;
+      const lengthCost = (length / 1_000) * COST_PER_THOUSAND_CHARACTERS;
+      const score = ownCoverage + titleGain * TITLE_VALUE - lengthCost + subjectScore;
       if (score > best.score) best = { from, to, score };
     }
   }
-  return { passage, text: joinSentences(filledUp(sentences, best)), score: best.score };
+  return { passage, text: joinSentences(withContext(sentences, best)), score: best.score };
 }
 
-/** A run with the sentences before it, which it may lean on, then those after it, as long as they fit. */
-function filledUp(sentences: readonly string[], run: { from: number; to: number }): string[] {
-  let { from, to } = run;
+/** Adds the sentences before the best ones, which these may refer to, then the sentences after them, as long as they fit. */
+function withContext(sentences: readonly string[], best: { from: number; to: number }): string[] {
+  let { from, to } = best;
   for (;;) {
     const length = sentences.slice(from, to).join(" ").length;
     const fits = (index: number) =>

@@ -1,37 +1,37 @@
 const segmenter = new Intl.Segmenter(undefined, { granularity: "sentence" });
 
-// A blank line ends a paragraph; a list item, heading, quotation or table row begins one. Other line breaks only wrap.
+// A blank line ends a paragraph; a list item, heading, quotation or table row begins one. Other line breaks are spaces.
 const PARAGRAPH = /\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)]|#+|>)\s|\s*\|)/;
 const MARKER = /^\s*(?:[-*+•]|\d+[.)]|#+|>)\s+/;
 const HEADING = /^[ \t]*#+[ \t].*$/gm;
 
-// Code is no sentence. A fence that is not closed was cut off with the passage.
+// Code is not quoted. A fence without an end was cut off with the passage.
 const CODE = /^[ \t]*(`{3,}|~{3,}).*\n(?:[\s\S]*?\n[ \t]*\1[ \t]*$|[\s\S]*$)/gm;
 
-// What shapes a text without saying anything: fences, rules, the line under a table's head.
-const NOISE = /^(?:[ \t]*(?:`{3,}|~{3,}).*|[| \t:=_*-]+)$/gm;
+// Lines without words: fences, rules, the line under a table's head.
+const DECORATION = /^(?:[ \t]*(?:`{3,}|~{3,}).*|[| \t:=_*-]+)$/gm;
 
-/** The sentences of a text, in order, each on one line; a row of a table is one too. */
+/** Returns the sentences of a text in order, each on one line. A table row is one sentence. */
 export function sentencesOf(text: string): string[] {
   return text
     .replace(CODE, "\n")
-    .replace(NOISE, "")
+    .replace(DECORATION, "")
     .replace(HEADING, "$&\n")
     .split(PARAGRAPH)
     .flatMap((paragraph) => {
       const line = paragraph.replace(MARKER, "").replace(/\s+/g, " ").trim();
-      return line.startsWith("|") ? [rowOf(line)] : [...segmenter.segment(line)].map(({ segment }) => segment);
+      return line.startsWith("|") ? [joinCells(line)] : [...segmenter.segment(line)].map(({ segment }) => segment);
     })
     .map((sentence) => sentence.replaceAll("**", "").trim())
     .filter((sentence) => sentence !== "");
 }
 
-function rowOf(line: string): string {
+function joinCells(line: string): string {
   const cells = line.split("|").map((cell) => cell.trim());
   return cells.filter((cell) => cell !== "").join(" – ");
 }
 
-/** Sentences in one run; where one has no end of its own (an item, a row), it is given one. */
+/** Joins sentences. One without punctuation at its end, such as a list item, gets a semicolon. */
 export function joinSentences(sentences: readonly string[]): string {
   return sentences
     .map((sentence, index) =>

@@ -2,7 +2,7 @@ import type { Language } from "./language.ts";
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 
-/** The words of a text in lower case, in order. */
+/** Returns the words of a text in lower case, in order. */
 export function wordsOf(text: string): string[] {
   const words: string[] = [];
   for (const { segment, isWordLike } of segmenter.segment(text.normalize("NFKC").replaceAll("’", "'"))) {
@@ -11,7 +11,7 @@ export function wordsOf(text: string): string[] {
   return words;
 }
 
-/** What a text is about: the stems of its words without the stop words and accents, each once, in order. */
+/** Returns the stems of a text's words, without stop words and accents, each once and in order. */
 export function termsOf(text: string, language: Language): Set<string> {
   const words = wordsOf(text).filter((word) => !language.stops.has(word));
   return new Set(words.map((word) => withoutAccents(language.stem(word.replace(/'s?$/, "")))));
@@ -23,7 +23,7 @@ function withoutAccents(word: string): string {
 
 const MIN_MISSPELT_LENGTH = 5;
 
-/** Whether one is the other with one letter added, missing, wrong, or swapped with the next. Short words never are. */
+/** Whether the words differ by one letter that is added, missing, wrong, or swapped with the next. False for short words. */
 export function isMisspelling(one: string, other: string): boolean {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one];
   if (short.length < MIN_MISSPELT_LENGTH - 1 || long.length < MIN_MISSPELT_LENGTH) return false;

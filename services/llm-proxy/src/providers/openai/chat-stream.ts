@@ -53,7 +53,7 @@ export class ChatStreamReader {
   #readEvent(name: string | undefined, data: string): void {
     if (this.isDone || this.#failure !== undefined) return;
     // Checked when an event arrives, so that an HTML page without any event is reported as truncated instead.
-    if (this.#events.hasHole) this.#failure = faultOf("malformed");
+    if (this.#events.hasGap) this.#failure = faultOf("malformed");
     else if (data === "[DONE]") {
       this.isDone = true;
       if (this.#hasChoice) this.isFinished = true;

@@ -1,6 +1,6 @@
 import type { OpenAI } from "openai";
 import { ProviderFailure } from "../failure.ts";
-import type { EmbedCall, Embedded } from "../provider.ts";
+import type { EmbeddingRequest, Embeddings } from "../provider.ts";
 import { failureOfBody, failureOfRequest } from "./failure.ts";
 import { readText } from "./response-body.ts";
 
@@ -8,8 +8,9 @@ import { readText } from "./response-body.ts";
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Requests the embeddings of a batch of texts. Throws ProviderFailure. */
-export async function embed(client: OpenAI, { model, dimensions, texts, signal }: EmbedCall): Promise<Embedded> {
-  const request: OpenAI.EmbeddingCreateParams = {
+export async function embed(client: OpenAI, request: EmbeddingRequest): Promise<Embeddings> {
+  const { model, dimensions, texts, signal } = request;
+  const params: OpenAI.EmbeddingCreateParams = {
     model,
     input: [...texts],
     // Not every OpenAI-compatible server supports base64.
@@ -17,7 +18,7 @@ export async function embed(client: OpenAI, { model, dimensions, texts, signal }
     ...(dimensions !== undefined && { dimensions }),
   };
   const response = await client.embeddings
-    .create(request, { signal })
+    .create(params, { signal })
     .asResponse()
     .catch((error: unknown) => {
       throw failureOfRequest(error);
@@ -29,14 +30,14 @@ export async function embed(client: OpenAI, { model, dimensions, texts, signal }
   return readEmbeddings(text, texts.length);
 }
 
-/** Reads an answer's vectors, `count` of one length, in the order of their texts. Throws ProviderFailure for anything else. */
-export function readEmbeddings(text: string, count: number): Embedded {
-  const { data, usage } = asObject(parse(text));
+/** Reads `count` vectors of one length, in the order of their texts. Throws ProviderFailure when the response is anything else. */
+export function readEmbeddings(text: string, count: number): Embeddings {
+  const { data, usage } = asObject(parseJson(text));
   const items = (Array.isArray(data) ? data : []).map(asObject);
   const vectors = items
-    .map(({ index, embedding }, place) => ({ place: typeof index === "number" ? index : place, embedding }))
-    .sort((one, other) => one.place - other.place)
-    .map(({ place, embedding }, expected) => (place === expected && isVector(embedding) ? embedding : []));
+    .map(({ index, embedding }, position) => ({ index: typeof index === "number" ? index : position, embedding }))
+    .sort((one, other) => one.index - other.index)
+    .map(({ index, embedding }, expected) => (index === expected && isVector(embedding) ? embedding : []));
   const [first = []] = vectors;
   if (vectors.length !== count || first.length === 0 || vectors.some(({ length }) => length !== first.length))
     throw new ProviderFailure("provider_error", "malformed", { fault: true });
@@ -44,12 +45,12 @@ export function readEmbeddings(text: string, count: number): Embedded {
   return { vectors, tokens: Number.isSafeInteger(tokens) && Number(tokens) > 0 ? Number(tokens) : 0 };
 }
 
-/** Whether it is a direction: numbers, not all of them 0. */
+/** A vector of zeros has no direction to compare. */
 function isVector(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((each) => Number.isFinite(each)) && value.some((each) => each !== 0);
 }
 
-function parse(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

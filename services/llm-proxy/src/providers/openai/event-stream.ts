@@ -1,22 +1,22 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 
-/** One event may hold a very long token, but not an endless one. */
+/** One event may hold a very long text. */
 const MAX_EVENT_CHARACTERS = 8 * 1024 * 1024;
-/** An event that is a comment for want of its first byte, or of the line's end before it. Providers' own comments are words or nothing. */
+/** A comment that was an event before its first byte or the line break before it was lost. Providers' own comments are words, or empty. */
 const EVENT_AS_COMMENT = /^d?ata:|\{\s*"/;
 
 /**
- * Server-Sent Events out of bytes, however they are cut. Unlike a browser it passes over no line it does not know: an event lost
- * so would be a hole in the text.
+ * Parses Server-Sent Events from bytes, however they are split. A browser ignores lines that it does not know; this parser reports them,
+ * because a lost event would leave a gap in the text.
  */
 export class EventStream {
-  /** Why nothing more is read, once that is so. */
+  /** Why parsing has stopped; undefined while it goes on. */
   broken: "malformed" | "too_large" | undefined;
-  /** A line was read that is none of an event stream's; the events after it do not follow on those before. */
-  hasHole: boolean = false;
+  /** Whether a line was not part of a valid event stream, so that an event may be missing before the next one. */
+  hasGap: boolean = false;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
   readonly #parser: { feed(characters: string): void };
-  // The parser drops the beginning of an unknown line without a word, so that it is given whole lines alone.
+  // The incomplete last line. The parser ignores the beginning of an unknown line without an error, so it is fed whole lines only.
   #held: string[] = [];
   #heldCharacters = 0;
 
@@ -25,11 +25,11 @@ export class EventStream {
       maxBufferSize: MAX_EVENT_CHARACTERS,
       onEvent,
       onComment: (comment) => {
-        this.hasHole ||= EVENT_AS_COMMENT.test(comment);
+        this.hasGap ||= EVENT_AS_COMMENT.test(comment);
       },
       onError: ({ type }) => {
         if (type === "max-buffer-size-exceeded") this.broken ??= "too_large";
-        else if (type === "unknown-field") this.hasHole = true;
+        else if (type === "unknown-field") this.hasGap = true;
       },
     });
   }
@@ -60,7 +60,7 @@ export class EventStream {
     if (this.#heldCharacters > MAX_EVENT_CHARACTERS) this.broken ??= "too_large";
   }
 
-  /** Undefined when nothing more is to be read. */
+  /** Returns undefined when parsing has stopped. */
   #decode(bytes?: Uint8Array): string | undefined {
     if (this.broken !== undefined) return undefined;
     try {

@@ -5,7 +5,7 @@ import { create } from "@bufbuild/protobuf";
 import { PromptSchema, Role } from "@parley/rpc/llm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { OpenAiSettings } from "../../settings/settings.ts";
-import type { Provider, ProviderCall } from "../provider.ts";
+import type { CompletionRequest, Provider } from "../provider.ts";
 import { openAiProvider } from "./openai.client.ts";
 
 type Received = { method: string; url: string; headers: IncomingHttpHeaders; body: string };
@@ -73,13 +73,13 @@ function sendEvents(...events: string[]): void {
   };
 }
 
-function callOf(overrides: Partial<ProviderCall> = {}) {
+function callOf(overrides: Partial<CompletionRequest> = {}) {
   return {
     model: "m",
     prompt,
     tools: [],
     mustAnswer: false,
-    rounds: [],
+    toolRounds: [],
     signal: new AbortController().signal,
     onText: () => undefined,
     onProgress: () => undefined,
@@ -94,9 +94,9 @@ const embed = (signal = new AbortController().signal) =>
   provider.embed?.({ model: "m", dimensions: undefined, texts: ["a"], signal });
 
 /** Streams a completion and returns its texts as they were passed on. */
-async function readTexts(onText: ProviderCall["onText"] = () => undefined): Promise<string[]> {
+async function readTexts(onText: CompletionRequest["onText"] = () => undefined): Promise<string[]> {
   const texts: string[] = [];
-  const record: ProviderCall["onText"] = (piece) => {
+  const record: CompletionRequest["onText"] = (piece) => {
     texts.push(piece);
     return onText(piece);
   };

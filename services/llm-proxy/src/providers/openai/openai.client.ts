@@ -2,12 +2,12 @@ import { type ClientOptions, OpenAI } from "openai";
 import { Agent, fetch } from "undici";
 import type { OpenAiSettings } from "../../settings/index.ts";
 import { ProviderFailure } from "../failure.ts";
-import type { Provider, ProviderCall } from "../provider.ts";
+import type { CompletionRequest, Provider } from "../provider.ts";
 import { WellFormedText } from "../well-formed.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 import { embed } from "./embeddings.ts";
 import { failureOfBody, failureOfRequest } from "./failure.ts";
-import { renderConversation } from "./render-conversation.ts";
+import { renderMessages } from "./render-messages.ts";
 import { type BodyReader, drain, readText } from "./response-body.ts";
 
 /** The code of an error is within its first kilobytes. */
@@ -45,9 +45,9 @@ export function openAiProvider(settings: OpenAiSettings): Provider {
     fetch: fetchThrough(agent),
   });
   return {
-    knows: () => true,
-    stream: (call) => stream(client, settings, call),
-    embed: (call) => embed(client, call),
+    hasModel: () => true,
+    stream: (request) => stream(client, settings, request),
+    embed: (request) => embed(client, request),
     close: () => agent.close(),
   };
 }
@@ -71,22 +71,22 @@ function fetchThrough(dispatcher: Agent): NonNullable<ClientOptions["fetch"]> {
   };
 }
 
-async function stream(client: OpenAI, settings: OpenAiSettings, call: ProviderCall): Promise<void> {
-  const body = await openStream(client, settings, call);
+async function stream(client: OpenAI, settings: OpenAiSettings, request: CompletionRequest): Promise<void> {
+  const body = await openStream(client, settings, request);
   const chat = new ChatStreamReader();
   const wellFormed = new WellFormedText();
   try {
     for (let bytes = await readChunk(body); bytes !== undefined; bytes = await readChunk(body)) {
       const text = wellFormed.push(chat.feed(bytes));
-      report(chat, call);
+      report(chat, request);
       // Backpressure: nothing is read until the sink has room.
-      if (text !== "") await call.onText(text);
-      else if (chat.toolCalls.hasBegun) call.onProgress();
+      if (text !== "") await request.onText(text);
+      else if (chat.toolCalls.hasBegun) request.onProgress();
       if (chat.isDone) break;
     }
     const rest = wellFormed.push(chat.end()) + wellFormed.flush();
-    report(chat, call);
-    if (rest !== "") await call.onText(rest);
+    report(chat, request);
+    if (rest !== "") await request.onText(rest);
   } finally {
     void (chat.isDone ? drain(body, DRAIN_MS) : body.cancel().catch(() => undefined));
   }
@@ -101,32 +101,32 @@ async function readChunk(body: BodyReader): Promise<Uint8Array | undefined> {
   }
 }
 
-function report(chat: ChatStreamReader, call: ProviderCall): void {
-  if (chat.usage) call.onUsage(chat.usage);
-  if (chat.isFinished) call.onFinished(chat.toolCalls.requests, chat.finishReason);
+function report(chat: ChatStreamReader, request: CompletionRequest): void {
+  if (chat.usage) request.onUsage(chat.usage);
+  if (chat.isFinished) request.onFinished(chat.toolCalls.requests, chat.finishReason);
 }
 
-const NO_STREAM = /^(text\/html|application\/json)\b/i;
+const NOT_A_STREAM = /^(text\/html|application\/json)\b/i;
 
 /** Sends the request, waits for the response's headers and returns its body. Throws ProviderFailure. */
-async function openStream(client: OpenAI, settings: OpenAiSettings, call: ProviderCall): Promise<BodyReader> {
-  const request: OpenAI.ChatCompletionCreateParamsStreaming = {
-    model: call.model,
-    messages: renderConversation(call),
+async function openStream(client: OpenAI, settings: OpenAiSettings, request: CompletionRequest): Promise<BodyReader> {
+  const params: OpenAI.ChatCompletionCreateParamsStreaming = {
+    model: request.model,
+    messages: renderMessages(request),
     stream: true,
-    ...(call.tools.length > 0 && {
-      tools: call.tools.map((each) => ({ type: "function" as const, function: each })),
-      ...(call.mustAnswer && { tool_choice: "none" as const }),
+    ...(request.tools.length > 0 && {
+      tools: request.tools.map((each) => ({ type: "function" as const, function: each })),
+      ...(request.mustAnswer && { tool_choice: "none" as const }),
     }),
     ...(settings.includeUsage && { stream_options: { include_usage: true } }),
   };
   const { headers, body } = await client.chat.completions
-    .create(request, { signal: call.signal })
+    .create(params, { signal: request.signal })
     .asResponse()
     .catch((error: unknown) => {
       throw failureOfRequest(error);
     });
-  if (body !== null && !NO_STREAM.test(headers.get("content-type") ?? "")) return body.getReader();
+  if (body !== null && !NOT_A_STREAM.test(headers.get("content-type") ?? "")) return body.getReader();
   void body?.cancel().catch(() => undefined);
   throw new ProviderFailure("provider_error", "not_a_stream", { fault: true });
 }

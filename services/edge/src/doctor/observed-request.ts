@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import { addressBucket } from "../http/index.ts";
 
-/** Headers by which proxies tell what stood before them, or give themselves away; only their names are told. */
+/** Headers that reveal a proxy. Only their names are returned, never their values. */
 const FORWARDED_HEADERS = [
   "cf-connecting-ip",
   "cf-ray",
@@ -23,21 +23,21 @@ const FORWARDED_HEADERS = [
   "x-scheme",
 ] as const;
 
-/** A request as it arrived here, told to who sent it. */
-export type Seen = {
+/** Describes a request as it arrived, for its sender. */
+export type ObservedRequest = {
   client: {
     address: string;
-    /** What the rate limiter counts it as. */
+    /** The rate-limit bucket of the address. */
     counted_as: string;
     /** `x-forwarded-for` when a trusted proxy named the address, else `connection`. */
     from: "connection" | "x-forwarded-for";
   };
   http_version: string;
-  /** Names of proxies' headers that the request carried. */
+  /** Names of the proxy headers in the request. */
   forwarded_headers: string[];
 };
 
-export function seenOf(request: FastifyRequest): Seen {
+export function observeRequest(request: FastifyRequest): ObservedRequest {
   const { headers, httpVersion } = request.raw;
   return {
     client: {

@@ -6,8 +6,8 @@ const DO_NOT_KNOW =
   "Sorry, I don't know. I can only answer from the documents I was given, and I found nothing about that in them.";
 const MAX_QUOTE_CHARACTERS = 700;
 
-/** Answers a message from passages: sentences of theirs, each with its source, or a plain word that they do not hold the answer. */
-export function answer(message: string, passages: readonly Passage[], terms: readonly QueryTerm[] = []): string {
+/** Answers a message with sentences of the passages and their sources, or says that the passages do not contain the answer. */
+export function extract(message: string, passages: readonly Passage[], terms: readonly QueryTerm[] = []): string {
   const greeting = replyToGreeting(message);
   if (greeting !== undefined) return greeting;
   const quotes = bestQuotes(message, passages, terms);
@@ -15,8 +15,8 @@ export function answer(message: string, passages: readonly Passage[], terms: rea
 }
 
 function render({ passage, text }: Quote): string {
-  const place = [passage.source, ...passage.heading.split(" > ")].filter((part) => part !== "").join(" › ");
-  return `From ${place}: “${shorten(text)}”`;
+  const source = [passage.source, ...passage.heading.split(" > ")].filter((part) => part !== "").join(" › ");
+  return `From ${source}: “${shorten(text)}”`;
 }
 
 function shorten(text: string): string {

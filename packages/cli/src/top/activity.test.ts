@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { activity, recent } from "./activity.ts";
 import { parseExposition } from "./exposition.ts";
-import { picture, recent } from "./picture.ts";
 import type { Replica, Sample, Service } from "./scrape.ts";
 
 const replica = (service: Service, url: string, page: string | undefined): Replica => ({
@@ -16,9 +16,9 @@ const histogram = (fast: number, slow: number) =>
   parley_first_token_seconds_bucket{le="1"} ${fast + slow}
   parley_first_token_seconds_bucket{le="+Inf"} ${fast + slow}`.replaceAll(/^ +/gm, "");
 
-describe("samples add up", () => {
-  test("gauges over the replicas, what they all measure of one database by its largest", () => {
-    const shown = picture(
+describe("activity", () => {
+  test("sums gauges over replicas, and takes the maximum of gauges that every replica reads from the database", () => {
+    const result = activity(
       [
         sample(
           0,
@@ -33,21 +33,21 @@ describe("samples add up", () => {
       ],
       null,
     );
-    expect(shown).toMatchObject({
+    expect(result).toMatchObject({
       streams_open: 7,
       outbox: { depth: 8, oldest_seconds: null },
       breakers: [{ provider: "p", state: "open" }],
       rate_limiter_alone: true,
-      // Nothing is known of a rate after one look.
+      // A rate needs two samples.
       tokens_per_second: null,
     });
-    expect(shown.replicas.filter(({ up }) => !up)).toEqual([{ service: "edge", url: "c", up: false }]);
+    expect(result.replicas.filter(({ up }) => !up)).toEqual([{ service: "edge", url: "c", up: false }]);
   });
 
-  test("rates over replicas: one that was started anew counts from zero, one not seen before not yet", () => {
+  test("sums rates over replicas, counts a restarted replica from zero and skips a new one", () => {
     const tokens = (value: number) => `parley_llm_tokens_total{direction="out"} ${value}
 parley_llm_tokens_total{direction="in"} 9999`;
-    const shown = picture(
+    const result = activity(
       [
         sample(0, replica("llm-proxy", "a", tokens(1_000)), replica("llm-proxy", "b", tokens(500))),
         sample(
@@ -59,18 +59,18 @@ parley_llm_tokens_total{direction="in"} 9999`;
       ],
       null,
     );
-    expect(shown.tokens_per_second).toBe(80);
+    expect(result.tokens_per_second).toBe(80);
   });
 
-  test("quantiles of the last minute, or of all there was when it had none", () => {
+  test("computes quantiles over the last minute, or over all observations when it had none", () => {
     const old = sample(0, replica("edge", "a", histogram(1_000, 0)));
-    const busy = picture([old, sample(30_000, replica("edge", "a", histogram(1_000, 100)))], null);
+    const busy = activity([old, sample(30_000, replica("edge", "a", histogram(1_000, 100)))], null);
     expect(busy.first_token).toEqual({ p50_ms: 550, p99_ms: 991, window_seconds: 30 });
-    const idle = picture([old, sample(30_000, replica("edge", "a", histogram(1_000, 0)))], null);
+    const idle = activity([old, sample(30_000, replica("edge", "a", histogram(1_000, 0)))], null);
     expect(idle.first_token).toEqual({ p50_ms: 50, p99_ms: 99, window_seconds: null });
   });
 
-  test("refusals by their code, the quota's and the patterns' among them, the most frequent first", () => {
+  test("lists refusals by code, including quota and moderation, most frequent first", () => {
     const page = (limited: number, exceeded: number) => `
 parley_requests_refused_total{route="/api/chat/",code="rate_limited"} ${limited}
 parley_requests_refused_total{route="/api/chat/rating/",code="rate_limited"} 1
@@ -78,13 +78,13 @@ parley_streams_refused_total{reason="client"} 99
 parley_turns_total{finish="stop",code=""} 50
 parley_turns_total{finish="quota_exceeded",code="quota_exceeded"} ${exceeded}`;
     const samples = [sample(0, replica("edge", "a", page(5, 2))), sample(30_000, replica("edge", "a", page(6, 12)))];
-    expect(picture(samples, null).refusals).toEqual([
+    expect(activity(samples, null).refusals).toEqual([
       { reason: "quota_exceeded", per_minute: 20, total: 12 },
       { reason: "rate_limited", per_minute: 2, total: 7 },
     ]);
   });
 
-  test("samples are kept as long as they are looked at", () => {
+  test("keeps the samples within the window and the one before it", () => {
     const samples = Array.from({ length: 100 }, (_, second) => sample(second * 1_000));
     const kept = recent(samples);
     expect(kept.at(-1)).toBe(samples.at(-1));

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type Passage, PassageSchema } from "@parley/rpc/llm";
 import { describe, expect, test } from "vitest";
-import { answer } from "./answer.ts";
+import { extract } from "./extract.ts";
 
 const passage = (source: string, heading: string, text: string): Passage =>
   create(PassageSchema, { source, heading, text });
@@ -27,7 +27,7 @@ const SHOP = [
 
 const UNKNOWN = /^Sorry, I don't know\./;
 
-describe("answer", () => {
+describe("extract", () => {
   test.each([
     [
       "How long do I have to return something?",
@@ -41,7 +41,7 @@ describe("answer", () => {
     ["delivry to an island", /^From delivery\.md/],
     ["REFUNDS!!", /^From returns\.md/],
   ])("answers %j with the sentence that says it, and its source", (message, expected) => {
-    expect(answer(message, SHOP)).toMatch(expected);
+    expect(extract(message, SHOP)).toMatch(expected);
   });
 
   test.each([
@@ -54,26 +54,26 @@ describe("answer", () => {
     "is it the",
     "",
   ])("says that it does not know %j", (message) => {
-    expect(answer(message, SHOP)).toMatch(UNKNOWN);
+    expect(extract(message, SHOP)).toMatch(UNKNOWN);
   });
 
   test("without knowledge it does not know", () => {
-    expect(answer("How long do I have to return something?", [])).toMatch(UNKNOWN);
+    expect(extract("How long do I have to return something?", [])).toMatch(UNKNOWN);
   });
 
   test.each(["Hi", "hello!", "Good morning", "hey there", "Hallo", "¡Hola!"])("greets back: %s", (message) => {
-    expect(answer(message, SHOP)).toMatch(/^Hello! Ask me a question/);
+    expect(extract(message, SHOP)).toMatch(/^Hello! Ask me a question/);
   });
 
   test.each(["thanks", "Thank you very much!", "ok thanks", "Vielen Dank", "merci"])(
     "is polite about %s",
     (message) => {
-      expect(answer(message, SHOP)).toMatch(/^You're welcome!/);
+      expect(extract(message, SHOP)).toMatch(/^You're welcome!/);
     },
   );
 
   test("a greeting with a question is a question", () => {
-    expect(answer("Hi, when is the shop open?", SHOP)).toMatch(/^From opening-hours\.txt/);
+    expect(extract("Hi, when is the shop open?", SHOP)).toMatch(/^From opening-hours\.txt/);
   });
 
   test("answers in the language of its passages", () => {
@@ -85,10 +85,10 @@ describe("answer", () => {
       ),
       passage("rueckgabe.md", "Rückgabe", "Sie können die Ware innerhalb von 30 Tagen zurückgeben."),
     ];
-    expect(answer("Wie lange dauern Lieferungen auf eine Insel?", german)).toMatch(
+    expect(extract("Wie lange dauern Lieferungen auf eine Insel?", german)).toMatch(
       /^From versand\.md › Versand: “.*Inseln dauert eine Woche/,
     );
-    expect(answer("Wer ist der Bürgermeister von Wien?", german)).toMatch(UNKNOWN);
+    expect(extract("Wer ist der Bürgermeister von Wien?", german)).toMatch(UNKNOWN);
   });
 
   test("quotes a second source only when it says nearly as much", () => {
@@ -109,18 +109,18 @@ describe("answer", () => {
         "The weather in Lisbon is fine all year, and the account of it in the papers is always the same.",
       ),
     ];
-    const quotes = answer("Where are my invoices?", two).split("\n\n");
+    const quotes = extract("Where are my invoices?", two).split("\n\n");
     expect(quotes.map((quote) => quote.slice(5, 9))).toEqual(["a.md", "b.md"]);
   });
 
   test("the same question gets the same answer", () => {
-    const answers = Array.from({ length: 5 }, () => answer("How are orders delivered and refunded?", SHOP));
+    const answers = Array.from({ length: 5 }, () => extract("How are orders delivered and refunded?", SHOP));
     expect(new Set(answers).size).toBe(1);
   });
 
   test("a quotation is never longer than a visitor would read", () => {
     const long = [passage("long.md", "", `Refunds are ${"very ".repeat(1_000)}slow.`)];
-    expect(answer("refunds", long).length).toBeLessThan(800);
+    expect(extract("refunds", long).length).toBeLessThan(800);
   });
 
   test("the longest message over many long passages takes no time worth noting", () => {
@@ -130,7 +130,7 @@ describe("answer", () => {
       passage(`${index}.md`, "", `${words(index, 60)}. `.repeat(10)),
     );
     const started = performance.now();
-    answer(words(99, 500), many);
+    extract(words(99, 500), many);
     expect(performance.now() - started).toBeLessThan(500);
   });
 });
@@ -150,7 +150,7 @@ test("what something is, is answered by the sentence that begins with it", () =>
       text: "Zephyr is a wind meter for small boats. It needs no battery.",
     },
   ].map((passage) => create(PassageSchema, passage));
-  expect(answer("What is Zephyr?", passages)).toMatch(
+  expect(extract("What is Zephyr?", passages)).toMatch(
     /^From readme\.md › Zephyr: “Zephyr is a wind meter for small boats\./,
   );
 });

@@ -1,5 +1,5 @@
-/** Whether a process of this number is there, whoever's it is. */
-export function isThere(pid: number): boolean {
+/** Returns whether a process with this PID exists, of any user. */
+export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

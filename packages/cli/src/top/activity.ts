@@ -2,31 +2,31 @@ import type { Series } from "./exposition.ts";
 import { type Buckets, quantile } from "./quantile.ts";
 import type { Sample, Service } from "./scrape.ts";
 
-/** How far back rates and quantiles look. */
+/** The time windows of rates and quantiles. */
 const RATE_WINDOW_MS = 10_000;
 const QUANTILE_WINDOW_MS = 60_000;
 
 export type WorkspaceShare = { id: string; name: string; plan: string; used: number; held: number; cap: number };
 
-/** What `parley top` shows. Null where it could not be had. */
-export type Picture = {
+/** The values that `parley top` shows. Unavailable values are null. */
+export type Activity = {
   replicas: { service: Service; url: string; up: boolean }[];
   streams_open: number | null;
   tokens_per_second: number | null;
   turns_per_second: number | null;
   first_token: { p50_ms: number | null; p99_ms: number | null; window_seconds: number | null };
-  /** Refusals by code, a minute of them; the most frequent first. */
+  /** Refusals by code, most frequent first. */
   refusals: { reason: string; per_minute: number; total: number }[];
   quota: WorkspaceShare[] | null;
   breakers: { provider: string; state: "closed" | "half_open" | "open" }[];
   outbox: { depth: number | null; oldest_seconds: number | null };
   rate_limiter_alone: boolean;
-  /** What else keeps it from being whole, in words. */
+  /** Errors that made values unavailable. */
   problems: string[];
 };
 
-/** What the samples, oldest first, and the quota's answer add up to. */
-export function picture(samples: readonly Sample[], quota: WorkspaceShare[] | null): Picture {
+/** Computes the activity from samples (oldest first) and the quota service's response. */
+export function activity(samples: readonly Sample[], quota: WorkspaceShare[] | null): Activity {
   const latest = samples.at(-1);
   if (latest === undefined) throw new Error("no sample");
   const rateSince = oldestWithin(samples, RATE_WINDOW_MS);
@@ -54,10 +54,10 @@ export function picture(samples: readonly Sample[], quota: WorkspaceShare[] | nu
 
 type Labels = Series["labels"];
 
-/** The samples that a picture still looks at. */
+/** Returns the samples that later calls of `activity` still need. */
 export function recent(samples: readonly Sample[]): Sample[] {
   const now = samples.at(-1)?.atMs ?? 0;
-  // One beyond the window, so that it is spanned whole.
+  // Keeps one sample before the window, so that the window is complete.
   const first = samples.findIndex(({ atMs }) => now - atMs <= QUANTILE_WINDOW_MS);
   return samples.slice(Math.max(0, first - 1));
 }
@@ -83,21 +83,23 @@ function total(sample: Sample, name: string, labels?: Labels): number {
   return points(sample, name, labels).reduce((sum, { value }) => sum + value, 0);
 }
 
-/** Of what every replica measures of the one database. */
+/** Returns the maximum of a gauge that every replica reads from the same database. */
 function largest(sample: Sample, name: string): number | null {
   const values = points(sample, name).flatMap(({ value }) => (Number.isNaN(value) ? [] : [value]));
   return values.length === 0 ? null : Math.max(...values);
 }
 
 /**
- * How much each series of a counter grew, replica by replica. One that was started anew counts from zero; of one that was not seen
- * before nothing is known yet.
+ * Returns the increase of each series of a counter. A restarted replica counts from zero. A replica without an earlier sample has no
+ * increase.
  */
-function growth(since: Sample | undefined, latest: Sample, name: string, labels?: Labels): Point[] {
+function increase(since: Sample | undefined, latest: Sample, name: string, labels?: Labels): Point[] {
   const before = new Map(since && points(since, name, labels).map((point) => [keyOf(point), point.value]));
-  const seen = new Set(since?.replicas.flatMap(({ service, url, series }) => (series ? [`${service} ${url}`] : [])));
+  const sampledBefore = new Set(
+    since?.replicas.flatMap(({ service, url, series }) => (series ? [`${service} ${url}`] : [])),
+  );
   return points(latest, name, labels).map((point) => {
-    const earlier = before.get(keyOf(point)) ?? (seen.has(point.replica) ? 0 : point.value);
+    const earlier = before.get(keyOf(point)) ?? (sampledBefore.has(point.replica) ? 0 : point.value);
     return { ...point, value: point.value >= earlier ? point.value - earlier : point.value };
   });
 }
@@ -108,14 +110,14 @@ function keyOf({ replica, labels }: Point): string {
 
 function rate(since: Sample | undefined, latest: Sample, name: string, labels?: Labels): number | null {
   if (since === undefined) return null;
-  const grown = growth(since, latest, name, labels).reduce((sum, { value }) => sum + value, 0);
-  return round(grown / ((latest.atMs - since.atMs) / 1_000), 1);
+  const increases = increase(since, latest, name, labels).reduce((sum, { value }) => sum + value, 0);
+  return round(increases / ((latest.atMs - since.atMs) / 1_000), 1);
 }
 
-/** Over the window; when nothing was answered in it, over all that the processes remember. */
-function firstToken(since: Sample | undefined, latest: Sample): Picture["first_token"] {
+/** Computes quantiles over the window, or since process start when the window has no observation. */
+function firstToken(since: Sample | undefined, latest: Sample): Activity["first_token"] {
   const name = "parley_first_token_seconds_bucket";
-  const recently = buckets(since === undefined ? [] : growth(since, latest, name));
+  const recently = buckets(since === undefined ? [] : increase(since, latest, name));
   const isRecent = quantile(0.5, recently) !== undefined;
   const chosen = isRecent ? recently : buckets(points(latest, name));
   const ms = (share: number) => {
@@ -135,10 +137,10 @@ function buckets(series: readonly Point[]): Buckets {
   return sums;
 }
 
-/** What visitors were refused: by status before the stream, and by the quota or a pattern within it. */
-function refusals(since: Sample | undefined, latest: Sample): Picture["refusals"] {
+/** Counts refusals: requests before the stream by code, and streams ended by the quota or a moderation pattern. */
+function refusals(since: Sample | undefined, latest: Sample): Activity["refusals"] {
   const counters: [name: string, label: string, keep: (labels: Labels) => boolean][] = [
-    // Every refusal by its code is counted where the edge counts them all; else those of the streams' caps alone.
+    // Older edges have only the counter of refused streams.
     points(latest, "parley_requests_refused_total").length > 0
       ? ["parley_requests_refused_total", "code", () => true]
       : ["parley_streams_refused_total", "reason", () => true],
@@ -147,12 +149,12 @@ function refusals(since: Sample | undefined, latest: Sample): Picture["refusals"
   const minutes = since === undefined ? 0 : (latest.atMs - since.atMs) / 60_000;
   const byReason = new Map<string, { perMinute: number; total: number }>();
   for (const [name, label, keep] of counters) {
-    const grown = growth(since, latest, name);
+    const increases = increase(since, latest, name);
     points(latest, name).forEach(({ labels, value }, index) => {
       if (!keep(labels)) return;
       const reason = labels[label] ?? "";
       const { perMinute = 0, total: sum = 0 } = byReason.get(reason) ?? {};
-      const more = minutes === 0 ? 0 : (grown[index]?.value ?? 0) / minutes;
+      const more = minutes === 0 ? 0 : (increases[index]?.value ?? 0) / minutes;
       byReason.set(reason, { perMinute: perMinute + more, total: sum + value });
     });
   }
@@ -164,8 +166,8 @@ function refusals(since: Sample | undefined, latest: Sample): Picture["refusals"
 
 const STATES = ["closed", "half_open", "open"] as const;
 
-/** Each provider's breaker as its worst replica has it. */
-function breakers(sample: Sample): Picture["breakers"] {
+/** Returns each provider's circuit breaker, in the worst state of any replica. */
+function breakers(sample: Sample): Activity["breakers"] {
   const worst = new Map<string, number>();
   for (const { labels, value } of points(sample, "parley_llm_breaker_state")) {
     const provider = labels.provider ?? "";

@@ -1,0 +1,47 @@
+import type { Prompt } from "@parley/rpc/llm";
+import type { CallCancelled, Candidate, ProviderFailure, Usage } from "../providers/index.ts";
+import type { Timeouts } from "../settings/index.ts";
+import type { ToolFunction, ToolRequest, ToolRound } from "../tools/index.ts";
+
+export type AttemptRequest = {
+  candidate: Candidate;
+  workspaceId: string;
+  turnId: string;
+  prompt: Prompt;
+  /** The tools that the model may call. */
+  tools: readonly ToolFunction[];
+  /** Whether the model must answer without calling tools. */
+  mustAnswer: boolean;
+  /** The tool calls that the model made for this prompt before, with their results. */
+  toolRounds: readonly ToolRound[];
+  timeouts: Timeouts;
+};
+
+/** What a provider sent in one attempt, whole or not. */
+export type Completion = {
+  text: string;
+  /** The provider's token counts; undefined when it sent none. */
+  usage: Usage | undefined;
+  isFinished: boolean;
+  /** The provider's finish reason; empty unless the completion is finished. */
+  finishReason: string;
+  toolRequests: readonly ToolRequest[];
+};
+
+/** Times are of the monotonic clock, in milliseconds. */
+export type AttemptTimes = {
+  startedAtMs: number;
+  /** Time spent waiting for a slot at the provider. */
+  queueMs: number;
+};
+
+export type AttemptResult = AttemptTimes & {
+  request: AttemptRequest;
+  /** Whether a request was sent to the provider; not when its queue was full or its breaker open. */
+  isSent: boolean;
+  firstTextAtMs: number | undefined;
+  endedAtMs: number;
+  completion: Completion;
+  /** Why the attempt did not complete; undefined when it did. */
+  failure: ProviderFailure | CallCancelled | undefined;
+};

@@ -1,0 +1,101 @@
+import { create } from "@bufbuild/protobuf";
+import { PromptSchema } from "@parley/rpc/llm";
+import { expect, test, vi } from "vitest";
+import { Breaker } from "../providers/breaker.ts";
+import { Concurrency } from "../providers/concurrency.ts";
+import { CallCancelled, ProviderFailure } from "../providers/failure.ts";
+import type { CompletionRequest } from "../providers/provider.ts";
+import { builtinSettings, DEFAULTS } from "../settings/settings.ts";
+import { runAttempt } from "./attempt.ts";
+import type { AttemptRequest } from "./attempt-result.ts";
+
+function requestOf(stream: (request: CompletionRequest) => Promise<void>): AttemptRequest {
+  const breaker = new Breaker({ failures: 1, cooldownMs: 1_000 }, () => 0);
+  const concurrency = new Concurrency(DEFAULTS.concurrency);
+  const guarded = {
+    settings: builtinSettings(),
+    provider: { hasModel: () => true, stream, close: () => Promise.resolve() },
+    breaker,
+    concurrency,
+    embeddings: { breaker, concurrency },
+  };
+  return {
+    candidate: { guarded, name: "m", model: "p:m" },
+    workspaceId: "ws",
+    turnId: "turn",
+    prompt: create(PromptSchema),
+    tools: [],
+    mustAnswer: false,
+    toolRounds: [],
+    timeouts: DEFAULTS.timeouts,
+  };
+}
+
+function run(request: AttemptRequest, signal = new AbortController().signal) {
+  return runAttempt(request, { signal, now: () => 0, onText: () => undefined, onFirstText: vi.fn() });
+}
+
+const usage = { tokensIn: 3, tokensOut: 1 };
+
+test("a failed attempt returns the text and the usage that came before the failure", async () => {
+  const failure = new ProviderFailure("provider_error", "truncated", { fault: true });
+  const request = requestOf(async ({ onText, onUsage }) => {
+    await onText("some ");
+    onUsage(usage);
+    await onText("text");
+    throw failure;
+  });
+  expect(await run(request)).toMatchObject({
+    isSent: true,
+    firstTextAtMs: 0,
+    completion: { text: "some text", usage, isFinished: false },
+    failure,
+  });
+});
+
+test("an unexpected error is a failure with the reason internal, and the text before it is kept", async () => {
+  const error = new TypeError("a bug");
+  const request = requestOf(async ({ onText }) => {
+    await onText("text");
+    throw error;
+  });
+  const { completion, failure } = await run(request);
+  expect(completion.text).toBe("text");
+  expect(failure).toMatchObject({ code: "provider_error", reason: "internal", cause: error });
+});
+
+test("a cancelled attempt returns the text so far and leaves the breaker closed", async () => {
+  const caller = new AbortController();
+  const request = requestOf(async ({ onText, signal }) => {
+    await onText("text");
+    caller.abort(new CallCancelled());
+    signal.throwIfAborted();
+  });
+  const { completion, failure } = await run(request, caller.signal);
+  expect(completion.text).toBe("text");
+  expect(failure).toBeInstanceOf(CallCancelled);
+  expect(request.candidate.guarded.breaker.state).toBe("closed");
+});
+
+test.each([
+  ["before the first text opens the breaker", "", "open"],
+  ["after the first text leaves the breaker closed", "text", "closed"],
+])("a fault %s", async (_, text, state) => {
+  const request = requestOf(async ({ onText }) => {
+    if (text !== "") await onText(text);
+    throw new ProviderFailure("provider_error", "http_500", { fault: true });
+  });
+  await run(request);
+  expect(request.candidate.guarded.breaker.state).toBe(state);
+});
+
+test("an open breaker or a full queue sends no request", async () => {
+  const stream = vi.fn(() => Promise.reject(new ProviderFailure("provider_error", "http_500", { fault: true })));
+  const request = requestOf(stream);
+  await run(request);
+  expect(await run(request)).toMatchObject({ isSent: false, failure: { reason: "breaker_open" } });
+  const { guarded } = request.candidate;
+  guarded.concurrency = new Concurrency({ maxActive: 0, maxQueued: 0, maxWaitMs: 1 });
+  expect(await run(request)).toMatchObject({ isSent: false, failure: { reason: "queue_full" } });
+  expect(stream).toHaveBeenCalledOnce();
+});

@@ -1,0 +1,55 @@
+import type { CallRow, TryRow } from "../call-log/index.ts";
+import { parseModelName, toDecimal } from "../settings/index.ts";
+import {
+  endingOf,
+  type GenerationAttempt,
+  type GenerationRequest,
+  type GenerationResult,
+} from "./generation-result.ts";
+
+/** Returns the call log's row of a generation, without the columns that the request does not know. */
+export function toCallRow(
+  { workspaceId, turnId, model }: GenerationRequest,
+  result: GenerationResult,
+): Omit<CallRow, "callId" | "month" | "createdAt"> {
+  const { usage, startedAtMs } = result;
+  return {
+    workspaceId,
+    turnId,
+    provider: result.provider,
+    model: result.model,
+    // An invalid name may hold anything, so it is not stored.
+    asked: parseModelName(model) === undefined ? "" : model,
+    tokensIn: usage.tokensIn,
+    tokensOut: usage.tokensOut,
+    estimated: usage.isEstimated,
+    queueMs: Math.round(result.queueMs),
+    firstTokenMs: Math.round(result.firstTextMs ?? 0),
+    latencyMs: Math.round(result.totalMs),
+    attempts: result.sentAttempts,
+    failovers: result.failovers,
+    outcome: result.outcome,
+    reason: result.reason,
+    cost: toDecimal(usage.cost),
+    rounds: result.rounds,
+    toolCalls: result.toolCalls,
+    toolsMs: Math.round(result.toolsMs),
+    tries: result.attempts.map((attempt) => toTryRow(attempt, startedAtMs)),
+  };
+}
+
+function toTryRow(attempt: GenerationAttempt, generationStartedAtMs: number): TryRow {
+  const { request, startedAtMs, queueMs, isSent, firstTextAtMs, endedAtMs, failure, next } = attempt;
+  const { outcome, reason } = endingOf(failure);
+  return {
+    model: request.candidate.model,
+    startedMs: Math.round(startedAtMs - generationStartedAtMs),
+    queueMs: Math.round(queueMs),
+    sent: isSent,
+    firstTokenMs: firstTextAtMs === undefined ? 0 : Math.round(firstTextAtMs - startedAtMs),
+    latencyMs: Math.round(endedAtMs - startedAtMs),
+    outcome,
+    reason,
+    next,
+  };
+}

@@ -1,0 +1,66 @@
+import type { Verdict } from "@parley/bot-rules/moderation";
+import type { Prompt } from "@parley/rpc/llm";
+import type { GenerationOutcome } from "@parley/rpc/outcomes";
+import { CallCancelled, ProviderFailure } from "../providers/index.ts";
+import type { ToolUse } from "../tools/index.ts";
+import type { AttemptResult } from "./attempt-result.ts";
+import type { GenerationUsage } from "./meter.ts";
+
+export type GenerationRequest = {
+  workspaceId: string;
+  turnId: string;
+  /** A model or `route:<name>`; empty for the default model. */
+  model: string;
+  prompt: Prompt;
+};
+
+/** Part of a generation's output: text, or a tool that was called. */
+export type GenerationEvent = string | ToolUse;
+
+export type Ending = {
+  outcome: GenerationOutcome;
+  /** Why the generation failed, as one of Parley's own codes such as `http_503`; otherwise empty. */
+  reason: string;
+  /** The verdict of the moderation pattern that matched; only with the outcome `blocked`. */
+  verdict?: Verdict;
+};
+
+/** What follows a failed attempt. */
+export type NextStep = "retry" | "failover" | "end";
+
+/** An attempt of a generation; `next` is empty unless the attempt failed. */
+export type GenerationAttempt = AttemptResult & { next: NextStep | "" };
+
+/** A generation that has ended, whether or not it is complete. Times are in milliseconds. */
+export type GenerationResult = Ending & {
+  /** When the generation started, on the monotonic clock that also times the attempts. */
+  startedAtMs: number;
+  /** In order, including those of which no request was sent. */
+  attempts: readonly GenerationAttempt[];
+  /** Requests sent to providers. */
+  sentAttempts: number;
+  /** The provider and the model of the last attempt; empty without attempts. */
+  provider: string;
+  model: string;
+  /** Models given up for the next model of the route. */
+  failovers: number;
+  /** Times a model was prompted: once, and again after each round of tool calls. */
+  rounds: number;
+  toolCalls: number;
+  usage: GenerationUsage;
+  /** Time spent waiting for a slot at the providers. */
+  queueMs: number;
+  /** Time spent waiting for tools. */
+  toolsMs: number;
+  /** Time to the first text; undefined when there was none. */
+  firstTextMs: number | undefined;
+  totalMs: number;
+};
+
+/** Maps what ended an attempt, undefined when it completed, or the reason of the generation's signal. Rethrows unexpected errors. */
+export function endingOf(error: unknown): Ending {
+  if (error === undefined) return { outcome: "complete", reason: "" };
+  if (error instanceof CallCancelled) return { outcome: "cancelled", reason: "" };
+  if (error instanceof ProviderFailure) return { outcome: error.code, reason: error.reason };
+  throw error;
+}

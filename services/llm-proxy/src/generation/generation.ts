@@ -1,0 +1,203 @@
+import { pause } from "@parley/service-kit";
+import { type Candidate, ProviderFailure, retryDelayMs, type Sink } from "../providers/index.ts";
+import type { Timeouts } from "../settings/index.ts";
+import type { Toolbox, ToolRound } from "../tools/index.ts";
+import { runAttempt } from "./attempt.ts";
+import type { AttemptRequest, AttemptResult, AttemptTimes, Completion } from "./attempt-result.ts";
+import {
+  type Ending,
+  endingOf,
+  type GenerationAttempt,
+  type GenerationEvent,
+  type GenerationRequest,
+  type GenerationResult,
+  type NextStep,
+} from "./generation-result.ts";
+import type { GenerationUsage } from "./meter.ts";
+import type { ReplyModeration } from "./reply-moderation.ts";
+
+export type GenerationDeps = {
+  /** A monotonic clock, in milliseconds. */
+  now: () => number;
+  /** In [0, 1). */
+  random: () => number;
+  /** Called for each failed attempt. */
+  onFailure: (candidate: Candidate, failure: ProviderFailure, next: NextStep) => void;
+};
+
+/** Time from the first attempt to the first text, or until now when there is none yet, by what it was spent on. */
+export type Waits = { queueMs: number; providerMs: number };
+
+/** One Generate call: rounds of attempts, with the model's tool calls between the rounds. */
+export class Generation {
+  readonly #request: GenerationRequest;
+  readonly #signal: AbortSignal;
+  readonly #deps: GenerationDeps;
+  readonly #startedAtMs: number;
+  /** The models left to try, in order. */
+  #candidates: readonly Candidate[] = [];
+  #attempts: readonly GenerationAttempt[] = [];
+  #toolRounds: readonly ToolRound[] = [];
+  #toolCalls = 0;
+  #toolsMs = 0;
+  /** Set with the first text. */
+  #waits: Waits | undefined;
+
+  constructor(request: GenerationRequest, signal: AbortSignal, deps: GenerationDeps) {
+    this.#request = request;
+    this.#signal = signal;
+    this.#deps = deps;
+    this.#startedAtMs = deps.now();
+  }
+
+  get attempts(): readonly GenerationAttempt[] {
+    return this.#attempts;
+  }
+
+  /**
+   * Generates a reply with the first candidate that can, and passes it to `output`. Retries a candidate by its provider's policy, then
+   * fails over to the next, but only before the first text. When the model calls tools, it is prompted again with their results.
+   */
+  async run(
+    candidates: readonly Candidate[],
+    toolbox: Toolbox | undefined,
+    output: Pick<ReplyModeration, "sink" | "settle">,
+  ): Promise<Ending> {
+    this.#candidates = candidates;
+    for (;;) {
+      const { ending, completion } = await this.#runRound(toolbox, output.sink);
+      // Without a toolbox the model was offered no tools, so calls of any are ignored.
+      if (ending.outcome !== "complete" || completion.toolRequests.length === 0 || toolbox === undefined) return ending;
+      // A blocked reply must not call tools.
+      await output.settle();
+      if (this.#signal.aborted) return endingOf(this.#signal.reason);
+      if (!toolbox.canCall(this.#toolRounds.length)) return { outcome: "provider_error", reason: "tool_calls" };
+      try {
+        await this.#callTools(toolbox, completion, output.sink);
+      } catch (error) {
+        return endingOf(error);
+      }
+    }
+  }
+
+  waits(): Waits {
+    return this.#waits ?? this.#waitsOf(this.#attempts);
+  }
+
+  /** Returns the result at the end of the generation. */
+  result(ending: Ending, endedAtMs: number, usage: GenerationUsage): GenerationResult {
+    const attempts = this.#attempts;
+    const last = attempts.at(-1);
+    const firstTextAtMs = attempts.find((each) => each.firstTextAtMs !== undefined)?.firstTextAtMs;
+    return {
+      ...ending,
+      startedAtMs: this.#startedAtMs,
+      attempts,
+      sentAttempts: attempts.filter(({ isSent }) => isSent).length,
+      provider: last?.request.candidate.guarded.settings.name ?? "",
+      model: last?.request.candidate.model ?? "",
+      failovers: attempts.filter(({ next }) => next === "failover").length,
+      rounds: last === undefined ? 0 : last.request.toolRounds.length + 1,
+      toolCalls: this.#toolCalls,
+      usage,
+      queueMs: sumQueueMs(attempts),
+      toolsMs: this.#toolsMs,
+      firstTextMs: firstTextAtMs === undefined ? undefined : firstTextAtMs - this.#startedAtMs,
+      totalMs: endedAtMs - this.#startedAtMs,
+    };
+  }
+
+  /** Makes attempts until one completes or no further one may be made. */
+  async #runRound(
+    toolbox: Toolbox | undefined,
+    sink: Sink<string>,
+  ): Promise<{ ending: Ending; completion: Completion }> {
+    let attemptsOfModel = 0;
+    for (;;) {
+      attemptsOfModel++;
+      const [candidate, ...others] = this.#candidates;
+      if (candidate === undefined) throw new Error("no model is left to try");
+      const result = await runAttempt(this.#attemptRequest(candidate, toolbox), {
+        signal: this.#signal,
+        now: this.#deps.now,
+        onText: sink,
+        onFirstText: (times) => {
+          this.#waits ??= this.#waitsOf([...this.#attempts, times]);
+        },
+      });
+      const { failure, completion } = result;
+      if (!(failure instanceof ProviderFailure)) {
+        this.#attempts = [...this.#attempts, { ...result, next: "" }];
+        return { ending: endingOf(failure), completion };
+      }
+      const { next, delayMs } = this.#nextStep(result, failure, attemptsOfModel);
+      this.#attempts = [...this.#attempts, { ...result, next }];
+      this.#deps.onFailure(candidate, failure, next);
+      if (next === "end") return { ending: endingOf(failure), completion };
+      if (next === "failover") {
+        this.#candidates = others;
+        attemptsOfModel = 0;
+      } else if (!(await pause(delayMs, this.#signal))) return { ending: endingOf(this.#signal.reason), completion };
+    }
+  }
+
+  #attemptRequest(candidate: Candidate, toolbox: Toolbox | undefined): AttemptRequest {
+    const { workspaceId, turnId, prompt } = this.#request;
+    const toolRounds = this.#toolRounds;
+    return {
+      candidate,
+      workspaceId,
+      turnId,
+      prompt,
+      tools: toolbox?.functions ?? [],
+      mustAnswer: toolbox?.canCall(toolRounds.length) !== true,
+      toolRounds,
+      timeouts: this.#timeoutsLeft(candidate.guarded.settings.timeouts),
+    };
+  }
+
+  /** The total timeout bounds the whole generation once a tool was called. */
+  #timeoutsLeft(timeouts: Timeouts): Timeouts {
+    if (this.#toolRounds.length === 0) return timeouts;
+    const elapsedMs = this.#deps.now() - this.#startedAtMs;
+    return { ...timeouts, totalMs: Math.max(1, timeouts.totalMs - elapsedMs) };
+  }
+
+  #nextStep(
+    { request }: AttemptResult,
+    failure: ProviderFailure,
+    attemptsOfModel: number,
+  ): { next: NextStep; delayMs: number } {
+    // Texts of two completions are never joined, and an error in Parley's own code would occur with another model too.
+    if (this.#waits !== undefined || this.#signal.aborted || failure.reason === "internal")
+      return { next: "end", delayMs: 0 };
+    const { retries } = request.candidate.guarded.settings;
+    const delayMs = retryDelayMs(failure, attemptsOfModel, retries, this.#deps.random());
+    if (delayMs !== undefined) return { next: "retry", delayMs };
+    return { next: this.#candidates.length > 1 ? "failover" : "end", delayMs: 0 };
+  }
+
+  /** Makes all tool calls of a completion at once. Throws the signal's reason. */
+  async #callTools(toolbox: Toolbox, { text, toolRequests }: Completion, sink: Sink<GenerationEvent>): Promise<void> {
+    const { now } = this.#deps;
+    this.#toolCalls += toolRequests.length;
+    const startedAtMs = now();
+    const calling = Promise.all(toolRequests.map((request) => toolbox.call(request, this.#signal)));
+    const calls = await calling.finally(() => {
+      this.#toolsMs += now() - startedAtMs;
+    });
+    this.#toolRounds = [...this.#toolRounds, { text, calls }];
+    for (const { use } of calls) await sink(use);
+  }
+
+  #waitsOf(attempts: readonly AttemptTimes[]): Waits {
+    const [first] = attempts;
+    if (first === undefined) return { queueMs: 0, providerMs: 0 };
+    const queueMs = sumQueueMs(attempts);
+    return { queueMs, providerMs: this.#deps.now() - first.startedAtMs - queueMs };
+  }
+}
+
+function sumQueueMs(attempts: readonly AttemptTimes[]): number {
+  return attempts.reduce((sum, { queueMs }) => sum + queueMs, 0);
+}

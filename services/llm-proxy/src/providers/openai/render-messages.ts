@@ -1,0 +1,36 @@
+import type { OpenAI } from "openai";
+import type { ToolRound } from "../../tools/index.ts";
+import type { CompletionRequest } from "../provider.ts";
+import { renderPrompt } from "../render-prompt.ts";
+
+type Message = OpenAI.ChatCompletionMessageParam;
+
+/** Renders a prompt and the tool calls made for it as the messages of a chat completion. Only tool results have the role `tool`. */
+export function renderMessages({ prompt, toolRounds }: Pick<CompletionRequest, "prompt" | "toolRounds">): Message[] {
+  return [...renderPrompt(prompt), ...toolRounds.flatMap(renderRound)];
+}
+
+function renderRound({ text, calls }: ToolRound): Message[] {
+  return [
+    {
+      role: "assistant",
+      content: text === "" ? null : text,
+      tool_calls: calls.map(({ request }) => ({
+        id: request.id,
+        type: "function",
+        function: { name: request.name, arguments: validJson(request.arguments) },
+      })),
+    },
+    ...calls.map(({ request, result }): Message => ({ role: "tool", tool_call_id: request.id, content: result })),
+  ];
+}
+
+/** Some providers parse the arguments that their model wrote, and refuse the request when they are not JSON. */
+function validJson(text: string): string {
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    return "{}";
+  }
+}

@@ -4,7 +4,7 @@ import { EgressError } from "./error.ts";
 import { EgressPolicy } from "./policy.ts";
 
 export type GuardedFetchOptions = {
-  /** CIDRs that are permitted besides the public addresses, or a policy made from them. */
+  /** CIDRs that are permitted in addition to the public addresses, or a policy made from them. */
   allow: readonly string[] | EgressPolicy;
   /** Limits the whole request, including DNS, redirects and the body. */
   timeoutMs: number;

@@ -1,4 +1,4 @@
-/** How many bytes of a call's responses a server sends before the caller has read them. */
+/** How many response bytes of a call may be unread before the server pauses its handler. */
 export const FLOW_CONTROL_WINDOW_BYTES = 16 * 1024;
 
 /** Counts the unread bytes of one call at its server. */

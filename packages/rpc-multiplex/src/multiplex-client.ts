@@ -58,7 +58,7 @@ export class MultiplexClient implements CallTransport {
     return this.#streamFor(call, request)?.serverStream(call, request) ?? fallback.serverStream(call);
   }
 
-  /** Returns the replicas' streams in turn, or undefined if no stream accepts the call. */
+  /** Returns the next replica's stream, in turn. Undefined if no stream accepts the call. */
   #streamFor({ deadlineMs, signal }: Call, request: Uint8Array): MultiplexStream | undefined {
     if (performance.now() > this.#renewAtMs) void this.#renewStreams();
     if (request.length > MAX_REQUEST_BYTES || deadlineMs - Date.now() > MAX_CALL_MS || signal?.aborted)

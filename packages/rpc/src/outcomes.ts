@@ -59,7 +59,7 @@ export function settlementFromProto(outcome: SettleOutcome): Settlement | undefi
   return outcome === SettleOutcome.VOID ? "void" : undefined;
 }
 
-/** What Reserve found, as the label `status` of parley_quota_reservations_total names it. */
+/** The result of Reserve, as in the label `status` of parley_quota_reservations_total. */
 export type ReservationStatus = "held" | "exceeded" | "settled";
 
 export const RESERVATION_STATUSES: Readonly<Record<ReservationStatus, ReserveStatus>> = {
@@ -68,7 +68,7 @@ export const RESERVATION_STATUSES: Readonly<Record<ReservationStatus, ReserveSta
   settled: ReserveStatus.SETTLED,
 };
 
-/** The `code` of a stream's `error` event, the quota's own excepted. */
+/** The `code` of a stream's `error` event, except `quota_exceeded`. */
 export type FailureCode =
   | "provider_auth"
   | "provider_rate_limited"
@@ -76,7 +76,7 @@ export type FailureCode =
   | "provider_error"
   | "internal_error";
 
-/** How a generation ended, as llm.calls stores it and the label `outcome` of parley_llm_generations_total names it. */
+/** How a generation ended, as in llm.calls and in the label `outcome` of parley_llm_generations_total. */
 export type GenerationOutcome =
   | "complete"
   | "blocked"
@@ -84,7 +84,7 @@ export type GenerationOutcome =
   | "model_unknown"
   | "cancelled";
 
-/** The caller of a cancelled generation reads no status, so `cancelled` needs none of its own. */
+/** `cancelled` has no status of its own, because the caller of a cancelled generation does not read the status. */
 export const GENERATION_STATUSES: Readonly<Record<GenerationOutcome, GenerateStatus>> = {
   complete: GenerateStatus.COMPLETE,
   blocked: GenerateStatus.BLOCKED,
@@ -96,11 +96,11 @@ export const GENERATION_STATUSES: Readonly<Record<GenerationOutcome, GenerateSta
   cancelled: GenerateStatus.PROVIDER_ERROR,
 };
 
-type AfterGeneration = { outcome: Outcome; errorCode: FailureCode | "" };
+type TurnResult = { outcome: Outcome; errorCode: FailureCode | "" };
 
-const INTERNAL_ERROR: AfterGeneration = { outcome: "error", errorCode: "internal_error" };
+const INTERNAL_ERROR: TurnResult = { outcome: "error", errorCode: "internal_error" };
 
-const AFTER_GENERATION: Readonly<Record<GenerateStatus, AfterGeneration>> = {
+const AFTER_GENERATION: Readonly<Record<GenerateStatus, TurnResult>> = {
   [GenerateStatus.UNSPECIFIED]: INTERNAL_ERROR,
   [GenerateStatus.COMPLETE]: { outcome: "done", errorCode: "" },
   [GenerateStatus.BLOCKED]: { outcome: "blocked", errorCode: "" },
@@ -112,7 +112,7 @@ const AFTER_GENERATION: Readonly<Record<GenerateStatus, AfterGeneration>> = {
   [GenerateStatus.MODEL_UNKNOWN]: INTERNAL_ERROR,
 };
 
-/** Returns how a turn ends after its generation; a status of a newer llm-proxy is an internal error. */
-export function turnAfterGeneration(status: GenerateStatus): AfterGeneration {
+/** Returns how a turn ends after its generation. An unknown status of a newer llm-proxy becomes an internal error. */
+export function turnAfterGeneration(status: GenerateStatus): TurnResult {
   return AFTER_GENERATION[status] ?? INTERNAL_ERROR;
 }

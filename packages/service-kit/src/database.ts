@@ -9,19 +9,19 @@ export type Connection = pg.PoolClient;
 
 export type DatabaseOptions = {
   url: string;
-  /** Named in pg_stat_activity. */
+  /** The name in pg_stat_activity. */
   applicationName: string;
   maxConnections: number;
 };
 
-// bigint columns hold ids below 2^53 and counts; they are numbers here.
+// Returns bigint columns as numbers: they hold counts and ids below 2^53.
 const types = new pg.TypeOverrides();
 types.setTypeParser(pg.types.builtins.INT8, Number);
 types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, (text) => new Date(text));
 
 /**
- * A connection pool. Statements are bounded by the role's own statement_timeout: the client's query_timeout would hand a
- * connection back with its statement still running (node-postgres#3399).
+ * Opens a connection pool. The role's statement_timeout bounds the statements, because pg's query_timeout would return a connection to the
+ * pool while its statement is still running (node-postgres#3399).
  */
 export function openDatabase(options: DatabaseOptions, log: Logger): Database {
   const pool = new pg.Pool({
@@ -33,15 +33,15 @@ export function openDatabase(options: DatabaseOptions, log: Logger): Database {
     keepAlive: true,
     types,
   });
-  // Without a listener an idle connection that dies takes the process with it (node-postgres#1790).
+  // Without this listener, losing an idle connection ends the process (node-postgres#1790).
   pool.on("error", (error) => log.warn({ error }, "idle database connection lost"));
-  // So does one that dies while it is in use; its next statement says what has happened.
+  // The same for a connection in use. Its next statement reports the error.
   pool.on("connect", (connection) => connection.on("error", () => undefined));
   traceQueries(pool);
   return pool;
 }
 
-/** Runs `work` in one transaction; a connection whose transaction failed is not reused. */
+/** Runs `work` in one transaction. If it throws, rolls back, and closes the connection if the rollback fails too. */
 export function transaction<T>(database: Database, work: (connection: Connection) => Promise<T>): Promise<T> {
   const options = { kind: "client", attributes: { "db.system.name": "postgresql" } } as const;
   return withSpan("transaction", options, () => inTransaction(database, work));
@@ -66,7 +66,7 @@ async function inTransaction<T>(database: Database, work: (connection: Connectio
   }
 }
 
-/** The SQLSTATE of a database error, e.g. `23505`; undefined for any other error. */
+/** Returns the SQLSTATE of a database error, e.g. `23505`; undefined for any other error. */
 export function sqlState(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined;
 }

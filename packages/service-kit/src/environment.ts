@@ -1,6 +1,6 @@
 import { EgressPolicy } from "./egress/policy.ts";
 
-/** Raised once with everything that is wrong with the environment, so that it is mended in one go. */
+/** Lists every problem of the environment, so that the operator can fix all of them at once. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -11,7 +11,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads typed values from an environment and collects what is wrong. An empty value counts as unset. */
+/** Reads typed values from environment variables and collects the problems. An empty value counts as unset. */
 export class Environment {
   readonly #values: Readonly<Record<string, string | undefined>>;
   readonly #problems: string[] = [];
@@ -28,14 +28,14 @@ export class Environment {
     return this.optional(name) ?? fallback;
   }
 
-  /** A value the service cannot start without; `why` says what it is for. */
-  required(name: string, why: string): string {
+  /** Reads a required value. `purpose` describes it in the error. */
+  required(name: string, purpose: string): string {
     const value = this.optional(name);
-    if (value === undefined) this.#problems.push(`${name} is not set: ${why}`);
+    if (value === undefined) this.#problems.push(`${name} is not set: ${purpose}`);
     return value ?? "";
   }
 
-  /** A whole number between `min` and `max`. */
+  /** Reads an integer from `min` to `max`. */
   integer(name: string, fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}): number {
     const text = this.optional(name);
     if (text === undefined) return fallback;
@@ -45,7 +45,7 @@ export class Environment {
     return fallback;
   }
 
-  /** A number from 0 to 1. */
+  /** Reads a number from 0 to 1. */
   ratio(name: string, fallback: number): number {
     const text = this.optional(name);
     if (text === undefined) return fallback;
@@ -67,11 +67,11 @@ export class Environment {
     return value ?? fallback;
   }
 
-  /** An absolute URL of one of `schemes`; its text never appears in an error, since it may hold a password. */
-  url(name: string, schemes: readonly string[], why: string): string {
-    const text = this.required(name, why);
+  /** Reads a required absolute URL with one of `schemes`. Its text never appears in an error, because it may contain a password. */
+  url(name: string, schemes: readonly string[], purpose: string): string {
+    const text = this.required(name, purpose);
     if (text !== "" && !isUrl(text, schemes))
-      this.#problems.push(`${name} must be a URL (${schemes.join(", ")}): ${why}`);
+      this.#problems.push(`${name} must be a URL (${schemes.join(", ")}): ${purpose}`);
     return text;
   }
 
@@ -82,12 +82,12 @@ export class Environment {
     return text;
   }
 
-  /** Words separated by commas or blanks. */
+  /** Reads words separated by commas or white space. */
   list(name: string): string[] {
     return (this.optional(name) ?? "").split(/[\s,]+/).filter((word) => word !== "");
   }
 
-  /** EGRESS_ALLOW: the networks that URLs of visitors' and owners' making may lead to, beside the public ones. */
+  /** Reads EGRESS_ALLOW: the private networks that URLs of knowledge sources and tools may reach. */
   egressPolicy(): EgressPolicy {
     try {
       return new EgressPolicy(this.list("EGRESS_ALLOW"));
@@ -97,12 +97,12 @@ export class Environment {
     }
   }
 
-  /** Adds a problem found by a rule of the service's own. */
+  /** Adds a problem that a service has found itself. */
   refuse(problem: string): void {
     this.#problems.push(problem);
   }
 
-  /** The finished configuration, frozen; throws ConfigError when anything was wrong. */
+  /** Returns the configuration, frozen. Throws ConfigError if there are problems. */
   finish<T extends object>(config: T): Readonly<T> {
     if (this.#problems.length > 0) throw new ConfigError(this.#problems);
     return Object.freeze(config);

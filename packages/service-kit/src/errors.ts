@@ -1,4 +1,4 @@
-/** What kind of failure an error is, whatever carries it; one place maps it to gRPC and one to HTTP. */
+/** The kind of a failure, independent of the protocol. grpc-server.ts maps it to a gRPC status. */
 export type ErrorKind =
   | "invalid_argument"
   | "unauthenticated"
@@ -8,10 +8,7 @@ export type ErrorKind =
   | "resource_exhausted"
   | "unavailable";
 
-/**
- * A failure with a stable code (`session_not_found`) and a message that may be shown to whoever called.
- * What must stay inside goes into `cause`.
- */
+/** A failure with a stable code (`session_not_found`) and a message that may be sent to the caller. Internal details go into `cause`. */
 export class ServiceError extends Error {
   readonly kind: ErrorKind;
   readonly code: string;

@@ -1,6 +1,6 @@
 import type * as present from "./failpoint.ts";
 
-// What images have in place of failpoint.ts: the same functions, and nothing that a process could be made to fail with.
+// Replaces failpoint.ts in images, so that nothing can make a production process fail.
 
 export const armFailpoints: typeof present.armFailpoints = (list) => {
   if (list) throw new Error("this build has no failpoints");

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import * as absent from "./failpoint.absent.ts";
 import * as present from "./failpoint.ts";
 
-test("an armed place fails, every other one does nothing", () => {
+test("an armed failpoint fails and the others do nothing", () => {
   present.armFailpoints("edge.opened=lose%100 quota.Reserve.after=lose%100");
   expect(() => present.failpoint("edge.opened")).toThrow("lost by a failpoint");
   expect(() => present.failpoint("parley.quota.v1.QuotaService/Reserve", "after")).toThrow("lost by a failpoint");
@@ -10,11 +10,11 @@ test("an armed place fails, every other one does nothing", () => {
   expect(() => present.failpoint("edge.closed")).not.toThrow();
 });
 
-test("a list that cannot be read stops the process", () => {
+test("a malformed list throws", () => {
   expect(() => present.armFailpoints("edge.opened")).toThrow("not a failpoint");
 });
 
-test("what images have in its place offers the same and fails nothing", () => {
+test("the replacement in images exports the same functions and never fails", () => {
   expect(Object.keys(absent)).toEqual(Object.keys(present));
   expect(() => absent.failpoint("edge.opened")).not.toThrow();
   expect(() => absent.armFailpoints(undefined)).not.toThrow();

@@ -3,7 +3,7 @@ import { startTcpProxy } from "@parley/test-support";
 import { afterEach, expect, test } from "vitest";
 import { listen } from "./testing/listen.ts";
 
-// What patches/@grpc__grpc-js is for: a connection that was told to go away is watched as before, and what runs on it goes on.
+// Tests patches/@grpc__grpc-js: after GOAWAY a connection is still checked by keepalive, and its streams continue.
 const AGE_MS = 200;
 const KEEPALIVE = { "grpc.keepalive_time_ms": 100, "grpc.keepalive_timeout_ms": 300 };
 const TOKENS = 60;
@@ -24,8 +24,8 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** A server that counts, a token every 20 ms. */
-async function counter(options: Record<string, number>) {
+/** Starts a server that streams 60 tokens, one every 20 ms. */
+async function startServer(options: Record<string, number>) {
   const server = new Server({ ...KEEPALIVE, ...options });
   server.addService(
     { count: method },
@@ -46,7 +46,7 @@ async function counter(options: Record<string, number>) {
   return { server, port: await listen(server) };
 }
 
-function count(port: number) {
+function startStream(port: number) {
   const client = new Client(`127.0.0.1:${port}`, ChannelCredentials.createInsecure(), KEEPALIVE);
   closers.push(() => client.close());
   const deadline = Date.now() + 10_000;
@@ -55,33 +55,39 @@ function count(port: number) {
   call.on("data", () => tokens++);
   const ended = new Promise<string>((resolve) => {
     call.on("error", (error) => resolve(error.message));
-    call.on("end", () => resolve("whole"));
+    call.on("end", () => resolve("complete"));
   });
   return { tokens: () => tokens, ended };
 }
 
-test("a stream outlives its connection's age", async () => {
-  const { port } = await counter({ "grpc.max_connection_age_ms": AGE_MS, "grpc.max_connection_age_grace_ms": 10_000 });
-  const stream = count(port);
-  expect(await stream.ended).toBe("whole");
+test("a stream continues after its connection has reached its maximum age", async () => {
+  const { port } = await startServer({
+    "grpc.max_connection_age_ms": AGE_MS,
+    "grpc.max_connection_age_grace_ms": 10_000,
+  });
+  const stream = startStream(port);
+  expect(await stream.ended).toBe("complete");
   expect(stream.tokens()).toBe(TOKENS);
 });
 
-test("a server that shuts down ends when its streams have ended", async () => {
-  const { server, port } = await counter({});
-  const stream = count(port);
+test("a server that shuts down waits for its streams", async () => {
+  const { server, port } = await startServer({});
+  const stream = startStream(port);
   await expect.poll(stream.tokens).toBeGreaterThan(0);
   const shutDown = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
-  expect(await stream.ended).toBe("whole");
+  expect(await stream.ended).toBe("complete");
   expect(stream.tokens()).toBe(TOKENS);
   await shutDown;
 });
 
-test("a peer that falls silent on a connection past its age is given up all the same", async () => {
-  const { port } = await counter({ "grpc.max_connection_age_ms": AGE_MS, "grpc.max_connection_age_grace_ms": 10_000 });
+test("a peer that stops answering on a connection past its maximum age is detected", async () => {
+  const { port } = await startServer({
+    "grpc.max_connection_age_ms": AGE_MS,
+    "grpc.max_connection_age_grace_ms": 10_000,
+  });
   const wire = await startTcpProxy({ targetPort: port });
   closers.push(() => wire.close());
-  const stream = count(wire.port);
+  const stream = startStream(wire.port);
   await expect.poll(stream.tokens, { interval: 10 }).toBeGreaterThan(AGE_MS / 20 + 10);
   wire.stall();
   const stalledAt = performance.now();

@@ -10,15 +10,15 @@ import { failpoint } from "./failpoint.ts";
 import { serverCredentials } from "./grpc-tls.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
-import { servedCall } from "./tracing/calls.ts";
+import { openServerSpan } from "./tracing/calls.ts";
 import type { Span } from "./tracing/tracer.ts";
 
 export type GrpcServerOptions = {
   host: string;
   port: number;
-  /** How long calls in flight may go on once the service stops. */
+  /** How long calls in flight may continue after the service starts to stop. */
   drainMs: number;
-  /** Where its certificate, key and authority lie; plain text without. */
+  /** The directory with its certificate, its key and the authority's certificate; plain text without. */
   tlsDir?: string | undefined;
 };
 
@@ -32,7 +32,7 @@ export type CallGuard = {
 export type GrpcServer = {
   /** Serves a service, to multiplexed calls too. Once per server, before `listen`. */
   serve<S extends DescService>(service: S, implementation: ServiceImplementation<S>, guard: CallGuard): void;
-  /** Binds, then reports SERVING. */
+  /** Binds the port, then reports SERVING. */
   listen(): Promise<void>;
 };
 
@@ -46,11 +46,11 @@ const KIND_STATUS: Record<ErrorKind, status> = {
   unavailable: status.UNAVAILABLE,
 };
 
-// Clients look for new replicas only when a connection ends (grpc-node#2455), so connections are made to end.
+// Clients resolve the peer's addresses again only when a connection ends (grpc-node#2455), so connections end after this time.
 const MAX_CONNECTION_AGE_MS = 30_000;
 const MAX_CONNECTION_AGE_GRACE_MS = 360_000;
 
-/** A grpc-js server with the standard health service, closed in the order that lets calls in flight end. */
+/** Creates a grpc-js server with the standard health service. When the service stops, it waits for the calls in flight. */
 export function createGrpcServer(options: GrpcServerOptions, lifecycle: Lifecycle): GrpcServer {
   const server = new Server({
     "grpc.keepalive_time_ms": 5_000,
@@ -91,20 +91,20 @@ async function drain(server: Server, health: HealthImplementation, drainMs: numb
   clearTimeout(timer);
 }
 
-/** Refuses calls without the internal token, times every call, and maps what it throws to a gRPC status and a stable code. */
+/** Refuses calls without the internal token, measures and traces every call, and maps errors to a gRPC status and a stable code. */
 export function guardCalls(internalToken: string, durations: Histogram<"method" | "status">, log: Logger): CallGuard {
   const expected = Buffer.from(`Bearer ${internalToken}`);
-  const isAuthorized = (metadata: Metadata) => sameSecret(metadata.get("authorization")[0], expected);
+  const isAuthorized = (metadata: Metadata) => isSameSecret(metadata.get("authorization")[0], expected);
   const intercept: Interceptor = async (context, next) => {
-    const started = performance.now();
+    const startedAt = performance.now();
     let outcome = status.OK;
     let span: Span | undefined;
     try {
       if (!isAuthorized(context.metadata))
         throw new RpcError(status.UNAUTHENTICATED, "unauthenticated", "internal token missing or wrong");
       failpoint(context.method, "before");
-      // Only of callers that are our own.
-      span = servedCall(context);
+      // After the check of the token, so that only our own services can add to a trace.
+      span = openServerSpan(context);
       await (span === undefined ? next() : span.run(next));
       failpoint(context.method, "after");
     } catch (error) {
@@ -115,39 +115,46 @@ export function guardCalls(internalToken: string, durations: Histogram<"method" 
     } finally {
       span?.set({ "rpc.grpc.status_code": outcome });
       span?.end(outcome === status.OK ? undefined : status[outcome]);
-      durations.observe({ method: context.method, status: status[outcome] }, (performance.now() - started) / 1_000);
+      durations.observe({ method: context.method, status: status[outcome] }, (performance.now() - startedAt) / 1_000);
     }
   };
   return { intercept, isAuthorized };
 }
 
-function sameSecret(given: unknown, expected: Buffer): boolean {
-  if (typeof given !== "string") return false;
-  const bytes = Buffer.from(given);
+function isSameSecret(value: unknown, expected: Buffer): boolean {
+  if (typeof value !== "string") return false;
+  const bytes = Buffer.from(value);
   return bytes.length === expected.length && timingSafeEqual(bytes, expected);
 }
 
-/** What a caller is told of an error: its own status and code if it is one of ours; otherwise nothing but that it happened. */
+/**
+ * Converts an error to the one that the caller receives. RpcError and ServiceError keep their code and message. Any other error becomes
+ * CANCELLED, UNAVAILABLE or INTERNAL without its message.
+ */
 export function toRpcError(error: unknown, signal?: AbortSignal): RpcError {
   if (error instanceof RpcError) return error;
   if (error instanceof ServiceError) {
     return new RpcError(KIND_STATUS[error.kind], error.code, error.message, { cause: error });
   }
-  if (signal?.aborted) return new RpcError(status.CANCELLED, "cancelled", "the caller went away", { cause: error });
-  if (isConnectionLoss(error)) {
-    return new RpcError(status.UNAVAILABLE, "unavailable", "the database is away", { cause: error });
+  if (signal?.aborted)
+    return new RpcError(status.CANCELLED, "cancelled", "the caller cancelled the call or disconnected", {
+      cause: error,
+    });
+  if (isTransient(error)) {
+    return new RpcError(status.UNAVAILABLE, "unavailable", "the database is unavailable", { cause: error });
   }
   return new RpcError(status.INTERNAL, "internal_error", "internal error", { cause: error });
 }
 
-// SQLSTATE classes 08 (connection), 53 (resources), 57P (shutdown), a statement that took too long or lost a deadlock; Node's own
-// network errors; the pool's own words.
-const CONNECTION_CODES =
+// SQLSTATE classes 08 (connection), 53 (resources) and 57P (shutdown), 57014 (statement timeout) and 40P01 (deadlock); Node's network
+// errors.
+const TRANSIENT_CODES =
   /^(08|53|57P|57014$|40P01$)|^E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NOTFOUND|AI_AGAIN)$/;
 
-function isConnectionLoss(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code } = error as { code?: unknown };
-  if (typeof code === "string" && CONNECTION_CODES.test(code)) return true;
+  if (typeof code === "string" && TRANSIENT_CODES.test(code)) return true;
+  // Errors of pg's pool and client, which have no code.
   return /Connection terminated|not queryable|timeout exceeded when trying to connect/.test(error.message);
 }

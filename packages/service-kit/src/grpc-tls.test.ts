@@ -25,7 +25,7 @@ afterEach(async () => {
 
 const guard: CallGuard = { intercept: (_, next) => next(), isAuthorized: () => true };
 
-function authority(name: string): Promise<GenerateResult> {
+function createAuthority(name: string): Promise<GenerateResult> {
   return generate([{ name: "commonName", value: name }], {
     keyType: "ec",
     algorithm: "sha256",
@@ -36,9 +36,9 @@ function authority(name: string): Promise<GenerateResult> {
   });
 }
 
-/** A directory as cert-manager fills it, with a certificate for `host`. */
-async function certificatesOf(ca: GenerateResult, host: string): Promise<string> {
-  const own = await generate([{ name: "commonName", value: host }], {
+/** Creates a directory like cert-manager's, with a certificate for `host`. */
+async function createCertificates(ca: GenerateResult, host: string): Promise<string> {
+  const certificate = await generate([{ name: "commonName", value: host }], {
     keyType: "ec",
     algorithm: "sha256",
     ca: { key: ca.private, cert: ca.cert },
@@ -49,16 +49,15 @@ async function certificatesOf(ca: GenerateResult, host: string): Promise<string>
   });
   const directory = await mkdtemp(join(folder, "certificates-"));
   await writeFile(join(directory, "ca.crt"), ca.cert);
-  await writeFile(join(directory, "tls.crt"), own.cert);
-  await writeFile(join(directory, "tls.key"), own.private);
+  await writeFile(join(directory, "tls.crt"), certificate.cert);
+  await writeFile(join(directory, "tls.key"), certificate.private);
   return directory;
 }
 
 /** Starts a server and returns a function that calls it with a client's directory. */
-async function serve(tlsDir: string | undefined): Promise<(clientDir: string | undefined) => Promise<unknown>> {
+async function startServer(tlsDir: string | undefined): Promise<(clientDir: string | undefined) => Promise<unknown>> {
   const port = await freePort();
   const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 500, tlsDir }, lifecycle);
-  // Nothing but this is asked for.
   const implementation = { getUsage: () => Promise.resolve({ used: 7 }) };
   grpc.serve(QuotaService, implementation as unknown as ServiceImplementation<typeof QuotaService>, guard);
   await grpc.listen();
@@ -70,29 +69,29 @@ async function serve(tlsDir: string | undefined): Promise<(clientDir: string | u
     ).getUsage({ workspaceId: "ws_1" }, { timeoutMs: 3_000 });
 }
 
-describe("gRPC with certificates", () => {
-  it("answers a caller of the same authority", async () => {
-    const ca = await authority("Parley");
-    const call = await serve(await certificatesOf(ca, "localhost"));
-    await expect(call(await certificatesOf(ca, "edge"))).resolves.toMatchObject({ used: 7 });
+describe("gRPC with mutual TLS", () => {
+  it("answers a caller with a certificate of the same authority", async () => {
+    const ca = await createAuthority("Parley");
+    const call = await startServer(await createCertificates(ca, "localhost"));
+    await expect(call(await createCertificates(ca, "edge"))).resolves.toMatchObject({ used: 7 });
   });
 
-  it("refuses a caller without a certificate, and one of another authority", async () => {
-    const call = await serve(await certificatesOf(await authority("Parley"), "localhost"));
+  it("refuses a caller without a certificate, and one with a certificate of another authority", async () => {
+    const call = await startServer(await createCertificates(await createAuthority("Parley"), "localhost"));
     await expect(call(undefined)).rejects.toMatchObject({ code: "unavailable" });
-    await expect(call(await certificatesOf(await authority("Other"), "edge"))).rejects.toMatchObject({
+    await expect(call(await createCertificates(await createAuthority("Other"), "edge"))).rejects.toMatchObject({
       code: "unavailable",
     });
   });
 
-  it("is refused by a caller when it shows another's name", async () => {
-    const ca = await authority("Parley");
-    const call = await serve(await certificatesOf(ca, "llm-proxy"));
-    await expect(call(await certificatesOf(ca, "edge"))).rejects.toMatchObject({ code: "unavailable" });
+  it("a caller refuses a server whose certificate has another name", async () => {
+    const ca = await createAuthority("Parley");
+    const call = await startServer(await createCertificates(ca, "llm-proxy"));
+    await expect(call(await createCertificates(ca, "edge"))).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("does not start without its files", async () => {
-    const directory = await certificatesOf(await authority("Parley"), "localhost");
+  it("throws when a file is missing", async () => {
+    const directory = await createCertificates(await createAuthority("Parley"), "localhost");
     await rm(join(directory, "tls.key"));
     expect(() => serverCredentials(directory)).toThrow("tls.key");
   });

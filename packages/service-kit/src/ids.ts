@@ -5,7 +5,7 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** Whether a workspace of this name could exist; one that could not is simply unknown. */
+/** Whether a workspace id is well-formed. A malformed id is treated as an unknown workspace. */
 export function isWorkspaceId(text: string): boolean {
   return WORKSPACE.test(text);
 }

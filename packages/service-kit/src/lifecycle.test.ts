@@ -16,18 +16,18 @@ afterEach(() => {
 
 const never = () => new Promise<void>(() => undefined);
 
-test("what was opened last is closed first, once", async () => {
+test("closes in reverse order, and only once", async () => {
   const lifecycle = new Lifecycle(log);
   const closed: string[] = [];
   for (const name of ["database", "server"]) lifecycle.onClose(name, () => void closed.push(name));
   expect(lifecycle.isClosing).toBe(false);
-  const answers = [lifecycle.close(1_000), lifecycle.close(1_000)];
+  const results = [lifecycle.close(1_000), lifecycle.close(1_000)];
   expect(lifecycle.isClosing).toBe(true);
-  expect(await Promise.all(answers)).toEqual([true, true]);
+  expect(await Promise.all(results)).toEqual([true, true]);
   expect(closed).toEqual(["server", "database"]);
 });
 
-test("what fails, or takes too long, keeps nothing else from being closed", async () => {
+test("a closer that fails or times out does not keep the others from closing", async () => {
   const lifecycle = new Lifecycle(log);
   const last = vi.fn();
   lifecycle.onClose("last", last);
@@ -40,7 +40,7 @@ test("what fails, or takes too long, keeps nothing else from being closed", asyn
   expect(warn.mock.calls.map(([{ closer }]) => closer)).toEqual(["stuck", "fails"]);
 });
 
-test("all of it together is given up when its time is over", async () => {
+test("close returns false after its timeout", async () => {
   const lifecycle = new Lifecycle(log);
   for (const name of ["a", "b", "c", "d"]) lifecycle.onClose(name, never, 10_000);
   const closed = lifecycle.close(30_000);

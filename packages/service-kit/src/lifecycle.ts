@@ -1,11 +1,11 @@
 import type { Logger } from "./logger.ts";
 
-/** A service is gone at the latest this long after its drain, whatever does not close; who ends it by force waits for longer. */
+/** How long a service may take to close after its drain. It then exits in any case, so a supervisor must wait longer before it kills it. */
 export const STOP_WITHIN_MS = 30_000;
 
 type Closer = { name: string; timeoutMs: number; close: () => Promise<void> | void };
 
-/** What is to be closed when the service stops: last in, first out, each within its own time. */
+/** Closes a service's resources when it stops: last in, first out, each within its own timeout. */
 export class Lifecycle {
   readonly #closers: Closer[] = [];
   readonly #log: Logger;
@@ -15,7 +15,7 @@ export class Lifecycle {
     this.#log = log;
   }
 
-  /** Whether the service has begun to stop: it is not ready any more, whatever it still finishes. */
+  /** Whether the service has started to stop. It may still be finishing work. */
   get isClosing(): boolean {
     return this.#closing !== undefined;
   }
@@ -25,14 +25,14 @@ export class Lifecycle {
   }
 
   /**
-   * Closes everything once; a closer that fails or takes too long is logged and passed over. Resolves with whether all of it was
-   * through within `timeoutMs`.
+   * Closes everything. Logs a closer that fails or times out, and continues with the next. Returns whether all was done within `timeoutMs`. A
+   * second call returns the result of the first.
    */
   close(timeoutMs: number = STOP_WITHIN_MS): Promise<boolean> {
-    this.#closing ??= within(timeoutMs, this.#closeAll()).then(
+    this.#closing ??= withTimeout(timeoutMs, this.#closeAll()).then(
       () => true,
       (error: unknown) => {
-        this.#log.error({ error }, "not everything was closed in time");
+        this.#log.error({ error }, "shutdown timed out");
         return false;
       },
     );
@@ -42,21 +42,21 @@ export class Lifecycle {
   async #closeAll(): Promise<void> {
     for (const closer of this.#closers.reverse()) {
       try {
-        await within(closer.timeoutMs, Promise.resolve(closer.close()));
+        await withTimeout(closer.timeoutMs, Promise.resolve(closer.close()));
       } catch (error) {
-        this.#log.warn({ closer: closer.name, error }, "closing failed");
+        this.#log.warn({ closer: closer.name, error }, "close failed");
       }
     }
   }
 }
 
-async function within(timeoutMs: number, work: Promise<void>): Promise<void> {
+async function withTimeout(timeoutMs: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`not closed within ${timeoutMs} ms`)), timeoutMs);
   });
   try {
-    await Promise.race([work, late]);
+    await Promise.race([work, timeout]);
   } finally {
     clearTimeout(timer);
   }

@@ -7,7 +7,7 @@ export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
 export const LOG_LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
 
-// Fields that must never be printed, wherever a library may put them. Our own lines do not carry them at all.
+// Fields that are redacted in every line, because a library may log them. Our own code never logs them.
 const SECRET_FIELDS = [
   "authorization",
   "public_key",
@@ -19,7 +19,7 @@ const SECRET_FIELDS = [
   "url",
 ];
 
-/** JSON lines on stdout: level as a word, time in ISO 8601, the service's name, and the trace's id where there is one. */
+/** Returns a logger that writes JSON lines to stdout, with the level as a word, ISO 8601 time, the service's name and the trace id. */
 export function createLogger(service: string, level: LogLevel): Logger {
   return pino({
     level,
@@ -33,7 +33,7 @@ export function createLogger(service: string, level: LogLevel): Logger {
   });
 }
 
-/** What a log line may say of an error: names, codes and stack, with its causes; never a query's values or a request's body. */
+/** Returns what is logged of an error: names, codes, messages and stack, with its causes. Never a query's values or a request's body. */
 export function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { name: typeof error };
   const { code, status } = error as { code?: unknown; status?: unknown };

@@ -3,8 +3,8 @@ import type { Logger } from "./logger.ts";
 import { createMeasurement } from "./measurement.ts";
 
 /**
- * Gauges that are measured when they are scraped, all of one scrape by one call of `measure`; NaN while that fails or takes too long.
- * `gauges` says of each thing measured its metric's name and what it tells.
+ * Registers gauges that are measured on each scrape, all with one call of `measure`. They are NaN if it fails or takes too long. `gauges` has
+ * the metric name and help text of each value that `measure` returns.
  */
 export function registerMeasuredGauges<K extends string>(
   registry: Registry,
@@ -14,13 +14,13 @@ export function registerMeasuredGauges<K extends string>(
 ): void {
   const entries = Object.entries(gauges) as [K, { name: string; help: string }][];
   const read = createMeasurement(measure, { name: entries.map(([, { name }]) => name).join(", "), everyMs: 0 }, log);
-  for (const [thing, { name, help }] of entries) {
+  for (const [key, { name, help }] of entries) {
     new Gauge({
       name,
       help,
       registers: [registry],
       async collect() {
-        this.set((await read())?.[thing] ?? Number.NaN);
+        this.set((await read())?.[key] ?? Number.NaN);
       },
     });
   }

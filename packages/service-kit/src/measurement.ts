@@ -1,24 +1,24 @@
 import type { Logger } from "./logger.ts";
 
 export type MeasurementOptions = {
-  /** For the log. */
+  /** What is measured, for the log. */
   name: string;
   /**
-   * A result serves this long; what took long is done more rarely, so that it never costs more than a twentieth of a connection. 0: what
-   * is measured is cheap, and every scrape measures anew.
+   * How long a result is reused. A slow measurement is reused for 20 times its duration, so that it occupies at most 5 % of a connection. 0
+   * is for cheap measurements: every scrape measures again.
    */
   everyMs: number;
   /** A monotonic clock in milliseconds. */
   now?: () => number;
 };
 
-/** How long a scrape waits for a result. A database that does not answer must not cost an operator all the other metrics. */
+/** How long a scrape waits for a result. A database that does not answer must not delay the other metrics. */
 const WAIT_MS = 500;
-const MAX_SHARE = 1 / 20;
+const MAX_BUSY_SHARE = 1 / 20;
 
 /**
- * What gauges read from a database when they are scraped. All of them share one result; undefined while there is none, as when the
- * database is away.
+ * Returns a function that gauges call on each scrape. Concurrent callers share one measurement. It returns undefined if there is no result,
+ * as when the database is unavailable.
  */
 export function createMeasurement<T>(
   measure: () => Promise<T>,
@@ -35,10 +35,10 @@ export function createMeasurement<T>(
       result = await measure();
     } catch (error) {
       result = undefined;
-      log.warn({ error }, `cannot measure ${name}`);
+      log.warn({ measurement: name, error }, "measurement failed");
     }
     const endedAt = now();
-    freshUntil = everyMs === 0 ? endedAt : endedAt + Math.max(everyMs, (endedAt - startedAt) / MAX_SHARE);
+    freshUntil = everyMs === 0 ? endedAt : endedAt + Math.max(everyMs, (endedAt - startedAt) / MAX_BUSY_SHARE);
   }
 
   return async () => {
@@ -46,17 +46,17 @@ export function createMeasurement<T>(
     running ??= run().finally(() => {
       running = undefined;
     });
-    return (await within(WAIT_MS, running)) ? result : undefined;
+    return (await endsWithin(WAIT_MS, running)) ? result : undefined;
   };
 }
 
-/** Whether the work ended in time. */
-async function within(timeoutMs: number, work: Promise<void>): Promise<boolean> {
+/** Returns whether the work ended in time. */
+async function endsWithin(timeoutMs: number, work: Promise<void>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
+  const timeout = new Promise<false>((resolve) => {
     timer = setTimeout(() => resolve(false), timeoutMs);
   });
-  const inTime = await Promise.race([work.then(() => true), late]);
+  const isInTime = await Promise.race([work.then(() => true), timeout]);
   clearTimeout(timer);
-  return inTime;
+  return isInTime;
 }

@@ -2,10 +2,10 @@ import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
-/** Seconds; from a cache hit to a provider's slowest first token. */
+/** In seconds: from a cache hit to the slowest first token of a provider. */
 export const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** A registry with the process's own metrics and the service's name on every series. */
+/** Returns a registry with the process metrics and the label `service` on every series. */
 export function createRegistry(service: string): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
@@ -13,7 +13,7 @@ export function createRegistry(service: string): Registry {
   return registry;
 }
 
-/** One observation a served RPC, by method and gRPC status. */
+/** Returns the histogram of served RPCs. */
 export function rpcServerHistogram(registry: Registry): Histogram<"method" | "status"> {
   return new Histogram({
     name: "parley_rpc_server_duration_seconds",
@@ -24,7 +24,7 @@ export function rpcServerHistogram(registry: Registry): Histogram<"method" | "st
   });
 }
 
-/** Calls to our own services that failed, as the caller saw it: a peer that is gone cannot count them itself. */
+/** Returns the counter of failed calls to other services. The caller counts them, because an unavailable peer cannot. */
 export function rpcClientFailures(registry: Registry): Counter<"method" | "status"> {
   return new Counter({
     name: "parley_rpc_client_failures_total",

@@ -3,7 +3,7 @@ import knex, { type Knex } from "knex";
 import pg from "pg";
 import manifest from "../package.json" with { type: "json" };
 import { scramVerifier } from "./scram-verifier.ts";
-import { grantAccess, prepareRole, withRemedy } from "./service-role.ts";
+import { addRemedy, grantAccess, prepareRole } from "./service-role.ts";
 
 export type { Knex };
 
@@ -12,46 +12,45 @@ export type Migration = {
   up: (knex: Knex) => Promise<void>;
   down: (knex: Knex) => Promise<void>;
   /**
-   * Without `transaction: false` a migration is one transaction, and should touch one table that has traffic: while it holds one and waits
-   * for another it could wait in a circle with the traffic. With it each statement commits by itself, and must bear being cut short and
-   * run again.
+   * By default a migration is one transaction. It should then lock only one table with traffic, because locking a second one could deadlock
+   * with the traffic. With `transaction: false` each statement commits on its own, and a retry may run it again.
    */
   config?: { transaction: boolean };
-  /** Of a contraction: the oldest version of Parley that runs on the schema after it, such as `0.3.0`. An older migrator refuses the schema. */
+  /** For a contraction: the oldest version of Parley that runs on the new schema, such as `0.3.0`. Older versions refuse to migrate it. */
   oldestVersion?: string;
 };
 
 export type MigrateOptions = {
-  /** URL of a role that may create schemas in the database and, with `rolePassword`, roles. */
+  /** The URL of a role that may create schemas and, with `rolePassword`, roles. */
   url: string;
   schema: string;
   /** The service's login role. */
   role: string;
-  /** The role's password; without one the role must exist with its timeouts, and is left as it is. */
+  /** The role's password. Without it the role must exist with its timeouts and is not changed. */
   rolePassword?: string;
   migrations: readonly Migration[];
 };
 
 export type MigrateResult = {
-  /** The names of the migrations that were applied. */
+  /** The names of the applied migrations. */
   applied: string[];
-  /** The newest migration of a schema that a newer, compatible version has migrated; nothing was applied then. */
+  /** If a newer, compatible version has migrated the schema: its newest migration. Nothing was applied then. */
   newer?: string;
 };
 
 const TABLE = "migrations";
-/** Bounds how long a migration may wait for a lock that traffic holds, so that it never queues traffic behind itself. */
+/** Limits how long a migration waits for a lock, because new traffic queues behind the waiting migration. */
 const LOCK_TIMEOUT = "2s";
 const LOCK_POLL_MS = 100;
 
 /**
- * Brings one service's schema to this version: creates the role and the schema where the URL's role may, then applies what is missing. One
- * advisory lock makes two migrators at once safe. Leaves a newer schema as it is, and throws when this version does not run on it.
+ * Migrates one service's schema to this version: creates the role and the schema, then applies the missing migrations. An advisory lock makes
+ * concurrent migrators safe. Does not change a newer schema, and throws if this version does not run on it.
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const { schema, role, rolePassword } = options;
   const verifier = rolePassword === undefined ? undefined : scramVerifier(rolePassword);
-  return locked(options, async (client) => {
+  return withLock(options, async (client) => {
     await prepareRole(client, role, verifier);
     await prepareSchema(client, schema);
     return withKnex(options, async (migrator) => {
@@ -67,24 +66,24 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   });
 }
 
-/** Takes back the newest `steps` migrations. Returns the names taken back. */
+/** Reverts the newest `steps` migrations. Returns their names. */
 export async function rollback(options: MigrateOptions, steps: number): Promise<string[]> {
-  return locked(options, () =>
+  return withLock(options, () =>
     withKnex(options, async (migrator) => {
-      const undone: string[] = [];
+      const reverted: string[] = [];
       for (let step = 0; step < steps; step++) {
         const [, names] = (await migrator.down({ beforeEach: recordOldestVersion(options, "down") })) as [
           number,
           string[],
         ];
-        undone.push(...names);
+        reverted.push(...names);
       }
-      return undone;
+      return reverted;
     }),
   );
 }
 
-async function locked<T>(options: MigrateOptions, work: (client: pg.Client) => Promise<T>): Promise<T> {
+async function withLock<T>(options: MigrateOptions, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: options.url, application_name: `parley-migrate-${options.schema}` });
   await client.connect();
   try {
@@ -96,31 +95,31 @@ async function locked<T>(options: MigrateOptions, work: (client: pg.Client) => P
 }
 
 /**
- * Takes the one lock that serves every schema of the database. It polls: a statement that waited for the lock would hold a snapshot, and an
- * index that the lock's owner builds concurrently would wait for that snapshot for ever.
+ * Takes the lock that all services of the database share. Polls, because a statement that waits for the lock holds a snapshot, and CREATE
+ * INDEX CONCURRENTLY of the lock's holder would wait for that snapshot: a deadlock.
  */
 async function takeLock(client: pg.Client): Promise<void> {
-  const ask = "SELECT pg_try_advisory_lock(hashtext('parley.migrate')) AS taken";
-  while (!(await client.query<{ taken: boolean }>(ask)).rows[0]?.taken) await sleep(LOCK_POLL_MS);
+  const tryLock = "SELECT pg_try_advisory_lock(hashtext('parley.migrate')) AS locked";
+  while (!(await client.query<{ locked: boolean }>(tryLock)).rows[0]?.locked) await sleep(LOCK_POLL_MS);
 }
 
 async function prepareSchema(client: pg.Client, schema: string): Promise<void> {
   const { rowCount } = await client.query("SELECT FROM pg_namespace WHERE nspname = $1", [schema]);
-  // Asked first, since IF NOT EXISTS is refused to a role that may not create schemas even when there is nothing to create.
+  // Checked first, because CREATE SCHEMA IF NOT EXISTS needs the privilege even if the schema exists.
   if (rowCount === 0) {
     const [database, admin] = [client.database, client.user].map((name) => pg.escapeIdentifier(name ?? ""));
-    await withRemedy(`as the database's owner: GRANT CREATE ON DATABASE ${database} TO ${admin};`, async () => {
+    await addRemedy(`as the database's owner: GRANT CREATE ON DATABASE ${database} TO ${admin};`, async () => {
       await client.query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
     });
   }
-  // A migrator killed half-way leaves knex's own lock behind; under our lock nobody else can hold it.
+  // A killed migrator leaves knex's lock row set. No other migrator can hold it, because we hold the advisory lock.
   const { rows } = await client.query("SELECT to_regclass($1) AS lock", [`${schema}.${TABLE}_lock`]);
   if (rows[0]?.lock) await client.query(`UPDATE ${pg.escapeIdentifier(schema)}.${TABLE}_lock SET is_locked = 0`);
 }
 
 /**
- * Returns the newest migration that this version does not know, if there is one. Throws when this version does not run on the schema. Knex
- * itself would refuse any unknown migration, and with its check off would apply what is missing on top of it.
+ * Returns the newest applied migration that this version does not know, if there is one. Throws if this version does not run on the schema.
+ * Knex itself would refuse every unknown migration, or with its check off apply missing migrations on top of it.
  */
 async function findNewer(
   client: pg.Client,
@@ -149,7 +148,7 @@ async function findNewer(
   return newest;
 }
 
-/** Writes, in the migration's own transaction, which version is the oldest that runs on the schema: what an older migrator reads. */
+/** Stores the oldest version that runs on the schema, in the migration's own transaction, for older migrators to read. */
 function recordOldestVersion({ schema, migrations }: MigrateOptions, direction: "up" | "down") {
   return async (connection: Knex, [current]: unknown[]): Promise<void> => {
     const index = migrations.indexOf(current as Migration);

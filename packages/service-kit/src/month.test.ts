@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseMonth } from "./month.ts";
 
-test("a month is a year and a month of two digits, and an empty one means the current one", () => {
+test("accepts YYYY-MM and an empty text only", () => {
   expect(parseMonth("2026-11")).toBe("2026-11");
   expect(parseMonth("")).toBeUndefined();
   for (const bad of ["2026-13", "2026-1", "2026-00", "26-11", "2026-11-01", " 2026-11"]) {

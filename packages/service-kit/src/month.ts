@@ -2,7 +2,7 @@ import { invalid } from "./errors.ts";
 
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 
-/** A UTC month "YYYY-MM", or undefined for an empty one; throws invalid_argument for anything else. */
+/** Parses a UTC month "YYYY-MM". Returns undefined for an empty text, and throws invalid_argument for any other. */
 export function parseMonth(text: string): string | undefined {
   if (text === "") return undefined;
   if (MONTH.test(text)) return text;

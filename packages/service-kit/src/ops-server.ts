@@ -8,7 +8,7 @@ import { toRpcError } from "./grpc-server.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
 
-/** A document of 16 MiB, the largest that is sent, as base64 in JSON. Also bounds what a compressed body may inflate to. */
+/** Fits the largest request, a document of 16 MiB as base64 in JSON. Also limits a compressed body after decompression. */
 const MAX_BODY_BYTES = 24 * 1024 * 1024;
 
 export type OpsServerOptions = {
@@ -29,13 +29,13 @@ export async function startOpsServer(options: OpsServerOptions, log: Logger, lif
   const server = createServer(
     connectNodeAdapter({
       routes: (router) => options.admin?.(router),
-      // Checked before the body is read, so that no memory is spent on a caller without the token.
+      // Runs before the body is read, so that a caller without the token uses no memory.
       requestGate: requireToken(options.adminToken),
       readMaxBytes: MAX_BODY_BYTES,
       interceptors: [mapErrors(log)],
-      // The server is node:http's, so these are HTTP/1.1's own.
+      // The casts hold because the server is of node:http, not node:http2.
       fallback: (request, response) =>
-        void answer({ ...options, isReady }, request as IncomingMessage, response as ServerResponse, log),
+        void handleRequest({ ...options, isReady }, request as IncomingMessage, response as ServerResponse, log),
     }),
   );
   server.requestTimeout = 60_000;
@@ -49,9 +49,14 @@ export async function startOpsServer(options: OpsServerOptions, log: Logger, lif
   });
 }
 
-async function answer(options: OpsServerOptions, request: IncomingMessage, response: ServerResponse, log: Logger) {
+async function handleRequest(
+  options: OpsServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+  log: Logger,
+) {
   try {
-    const { status, type, body } = await page(options, request.url ?? "/");
+    const { status, type, body } = await getPage(options, request.url ?? "/");
     response.writeHead(status, { "content-type": type }).end(body);
   } catch (error) {
     log.error({ error }, "ops request failed");
@@ -59,7 +64,10 @@ async function answer(options: OpsServerOptions, request: IncomingMessage, respo
   }
 }
 
-async function page(options: OpsServerOptions, path: string): Promise<{ status: number; type: string; body: string }> {
+async function getPage(
+  options: OpsServerOptions,
+  path: string,
+): Promise<{ status: number; type: string; body: string }> {
   switch (path) {
     case "/metrics":
       return { status: 200, type: options.registry.contentType, body: await options.registry.metrics() };
@@ -77,8 +85,8 @@ async function page(options: OpsServerOptions, path: string): Promise<{ status: 
 function requireToken(adminToken: string): (context: HandlerContext) => void {
   const expected = Buffer.from(`Bearer ${adminToken}`);
   return ({ requestHeader }) => {
-    const given = Buffer.from(requestHeader.get("authorization") ?? "");
-    if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+    const received = Buffer.from(requestHeader.get("authorization") ?? "");
+    if (received.length !== expected.length || !timingSafeEqual(received, expected)) {
       throw new ConnectError(
         "admin token missing or wrong: send Authorization: Bearer <ADMIN_TOKEN>",
         Code.Unauthenticated,
@@ -87,7 +95,7 @@ function requireToken(adminToken: string): (context: HandlerContext) => void {
   };
 }
 
-// gRPC and Connect number their codes alike. The stable code travels in a header, as it does in a gRPC trailer.
+// gRPC and Connect use the same status numbers. The stable code is sent in a header, as in a gRPC trailer.
 function mapErrors(log: Logger): Interceptor {
   const convert = (error: unknown, method: string) => {
     if (error instanceof ConnectError) return error;
@@ -101,14 +109,14 @@ function mapErrors(log: Logger): Interceptor {
       const response = await next(request);
       if (!response.stream) return response;
       const { message } = response;
-      return { ...response, message: guarded(message, (error) => convert(error, method)) };
+      return { ...response, message: convertErrors(message, (error) => convert(error, method)) };
     } catch (error) {
       throw convert(error, method);
     }
   };
 }
 
-async function* guarded<T>(items: AsyncIterable<T>, convert: (error: unknown) => Error): AsyncGenerator<T> {
+async function* convertErrors<T>(items: AsyncIterable<T>, convert: (error: unknown) => Error): AsyncGenerator<T> {
   try {
     yield* items;
   } catch (error) {

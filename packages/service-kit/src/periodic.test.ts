@@ -5,7 +5,7 @@ import { pause, runPeriodically } from "./periodic.ts";
 
 const silent = createLogger("test", "silent");
 
-test("a task runs at once, again after each pause, and after a failure, which is logged", async () => {
+test("runs a task at once and after each pause, and logs a failure and continues", async () => {
   const lifecycle = new Lifecycle(silent);
   const warn = vi.fn();
   let runs = 0;
@@ -13,24 +13,24 @@ test("a task runs at once, again after each pause, and after a failure, which is
     runs++;
     if (runs === 2) throw new Error("once");
   };
-  runPeriodically({ name: "look", everyMs: () => 1, run }, { ...silent, warn } as unknown as Logger, lifecycle);
+  runPeriodically({ name: "count", everyMs: () => 1, run }, { ...silent, warn } as unknown as Logger, lifecycle);
   await expect.poll(() => runs).toBeGreaterThan(3);
-  expect(warn.mock.calls).toEqual([[{ error: new Error("once") }, "cannot look"]]);
+  expect(warn.mock.calls).toEqual([[{ task: "count", error: new Error("once") }, "task failed, retrying"]]);
   await lifecycle.close();
-  const total = runs;
+  const runsAtClose = runs;
   await pause(10, new AbortController().signal);
-  expect(runs).toBe(total);
+  expect(runs).toBe(runsAtClose);
 });
 
-test("closing tells a run that is under way, and waits for it", async () => {
+test("closing aborts the signal of a running task and waits for it", async () => {
   const lifecycle = new Lifecycle(silent);
   const events: string[] = [];
   const run = async (signal: AbortSignal) => {
-    events.push("began");
+    events.push("started");
     expect(await pause(60_000, signal)).toBe(false);
     events.push("ended");
   };
   runPeriodically({ name: "work", everyMs: 60_000, run }, silent, lifecycle);
   await lifecycle.close();
-  expect(events).toEqual(["began", "ended"]);
+  expect(events).toEqual(["started", "ended"]);
 });

@@ -3,15 +3,15 @@ import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
 
 export type PeriodicTask = {
-  /** What it does, for the log: `cannot ${name}`. */
+  /** For the log. */
   name: string;
-  /** From the end of one run to the start of the next; a function where replicas started together need not run together. */
+  /** The pause between two runs. A function can vary it, so that replicas that started together do not run at the same time. */
   everyMs: number | (() => number);
-  /** One run. The signal says that the process stops: what can wait for the next one, should. */
+  /** Runs the task once. The signal is aborted when the process stops: the run should then leave the rest to the next one. */
   run: (signal: AbortSignal) => Promise<unknown>;
 };
 
-/** Runs a task now and again and again until the process stops; a run that fails is logged, and the next one comes all the same. */
+/** Runs a task at once, and again after each pause, until the process stops. Logs a failed run and continues. */
 export function runPeriodically({ name, everyMs, run }: PeriodicTask, log: Logger, lifecycle: Lifecycle): void {
   const stop = new AbortController();
   const running = (async () => {
@@ -19,7 +19,7 @@ export function runPeriodically({ name, everyMs, run }: PeriodicTask, log: Logge
       try {
         await run(stop.signal);
       } catch (error) {
-        log.warn({ error }, `cannot ${name}`);
+        log.warn({ task: name, error }, "task failed, retrying");
       }
       await pause(typeof everyMs === "number" ? everyMs : everyMs(), stop.signal);
     }
@@ -30,7 +30,7 @@ export function runPeriodically({ name, everyMs, run }: PeriodicTask, log: Logge
   });
 }
 
-/** Waits so long, or until the signal; answers whether it waited to the end. */
+/** Waits for `ms`, or until the signal is aborted. Returns whether the whole time passed. */
 export async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   try {
     await sleep(ms, undefined, { signal });

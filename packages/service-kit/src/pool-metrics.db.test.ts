@@ -5,7 +5,7 @@ import { createLogger } from "./logger.ts";
 import { Registry } from "./metrics.ts";
 import { createPoolMetrics } from "./pool-metrics.ts";
 
-test("a pool tells what is used, what waits, and how long connections were in use", async () => {
+test("reports used and idle connections, waiting callers, and how long connections were held", async () => {
   const { url, drop } = await createDatabase();
   const pool = openDatabase({ url, applicationName: "test", maxConnections: 2 }, createLogger("test", "silent"));
   onTestFinished(async () => {
@@ -14,23 +14,23 @@ test("a pool tells what is used, what waits, and how long connections were in us
   });
   const registry = new Registry();
   createPoolMetrics(registry)("main", pool);
-  const value = async (series: string) => {
+  const readSeries = async (series: string) => {
     const line = (await registry.metrics()).split("\n").find((each) => each.startsWith(`${series} `));
     return Number(line?.split(" ").at(-1));
   };
 
   await pool.query("SELECT pg_sleep(0.03)");
   await transaction(pool, (connection) => connection.query("SELECT 1"));
-  expect(await value('parley_db_connection_use_seconds_count{pool="main"}')).toBe(2);
-  expect(await value('parley_db_connection_use_seconds_sum{pool="main"}')).toBeGreaterThanOrEqual(0.03);
-  expect(await value('parley_db_pool_max_connections{pool="main"}')).toBe(2);
-  expect(await value('parley_db_pool_connections{pool="main",state="idle"}')).toBe(1);
+  expect(await readSeries('parley_db_connection_use_seconds_count{pool="main"}')).toBe(2);
+  expect(await readSeries('parley_db_connection_use_seconds_sum{pool="main"}')).toBeGreaterThanOrEqual(0.03);
+  expect(await readSeries('parley_db_pool_max_connections{pool="main"}')).toBe(2);
+  expect(await readSeries('parley_db_pool_connections{pool="main",state="idle"}')).toBe(1);
 
   const held = [await pool.connect(), await pool.connect()];
   const waiting = pool.query("SELECT 1");
-  expect(await value('parley_db_pool_connections{pool="main",state="used"}')).toBe(2);
-  expect(await value('parley_db_pool_waiting{pool="main"}')).toBe(1);
+  expect(await readSeries('parley_db_pool_connections{pool="main",state="used"}')).toBe(2);
+  expect(await readSeries('parley_db_pool_waiting{pool="main"}')).toBe(1);
   for (const connection of held) connection.release();
   await waiting;
-  expect(await value('parley_db_pool_waiting{pool="main"}')).toBe(0);
+  expect(await readSeries('parley_db_pool_waiting{pool="main"}')).toBe(0);
 });

@@ -2,16 +2,16 @@ import { Gauge, Histogram, type Registry } from "prom-client";
 import type { Connection, Database } from "./database.ts";
 import { DURATION_BUCKETS } from "./metrics.ts";
 
-/** Watches a connection pool under a name of its own. */
+/** Adds a connection pool to the metrics, with its label `pool`. */
 export type PoolWatch = (name: string, pool: Database) => void;
 
-/** How a service's connection pools are used. What a connection is taken for is one statement or one transaction. */
+/** Registers the metrics of a service's connection pools. Returns a function that adds a pool. */
 export function createPoolMetrics(registry: Registry): PoolWatch {
   const registers = [registry];
   const pools = new Map<string, Database>();
   new Gauge({
     name: "parley_db_pool_connections",
-    help: "Connections of a pool that are open: used or idle.",
+    help: "Open connections of a pool, by state: used or idle.",
     labelNames: ["pool", "state"],
     registers,
     collect() {
@@ -23,7 +23,7 @@ export function createPoolMetrics(registry: Registry): PoolWatch {
   });
   new Gauge({
     name: "parley_db_pool_max_connections",
-    help: "Connections that a pool may open.",
+    help: "Maximum number of connections of a pool.",
     labelNames: ["pool"],
     registers,
     collect() {
@@ -32,7 +32,7 @@ export function createPoolMetrics(registry: Registry): PoolWatch {
   });
   new Gauge({
     name: "parley_db_pool_waiting",
-    help: "Callers that wait for a connection of a pool.",
+    help: "Callers waiting for a connection of a pool.",
     labelNames: ["pool"],
     registers,
     collect() {
@@ -41,17 +41,17 @@ export function createPoolMetrics(registry: Registry): PoolWatch {
   });
   const uses = new Histogram({
     name: "parley_db_connection_use_seconds",
-    help: "Time a connection was in use, for one statement or one transaction.",
+    help: "Time for which a statement or transaction held a connection.",
     labelNames: ["pool"],
     buckets: DURATION_BUCKETS,
     registers,
   });
   return (name, pool) => {
     pools.set(name, pool);
-    const takenAt = new WeakMap<Connection, number>();
-    pool.on("acquire", (connection) => takenAt.set(connection, performance.now()));
+    const acquiredAt = new WeakMap<Connection, number>();
+    pool.on("acquire", (connection) => acquiredAt.set(connection, performance.now()));
     pool.on("release", (_, connection) => {
-      const at = takenAt.get(connection);
+      const at = acquiredAt.get(connection);
       if (at !== undefined) uses.observe({ pool: name }, (performance.now() - at) / 1_000);
     });
   };

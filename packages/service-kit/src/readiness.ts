@@ -2,19 +2,19 @@ import type { Database } from "./database.ts";
 
 const CACHE_MS = 1_000;
 
-/** A probe that asks the database at most once a second. */
+/** Returns a function that checks whether the database answers. It reuses a result for one second. */
 export function createReadinessProbe(database: Database): () => Promise<boolean> {
-  let asked = Number.NEGATIVE_INFINITY;
-  let answer: Promise<boolean> = Promise.resolve(false);
+  let checkedAt = Number.NEGATIVE_INFINITY;
+  let result: Promise<boolean> = Promise.resolve(false);
   return () => {
     const now = performance.now();
-    if (now - asked > CACHE_MS) {
-      asked = now;
-      answer = database.query("SELECT 1").then(
+    if (now - checkedAt > CACHE_MS) {
+      checkedAt = now;
+      result = database.query("SELECT 1").then(
         () => true,
         () => false,
       );
     }
-    return answer;
+    return result;
   };
 }

@@ -13,7 +13,7 @@ import type { Counter } from "prom-client";
 import type { Environment } from "./environment.ts";
 import { channelCredentials } from "./grpc-tls.ts";
 import type { Lifecycle } from "./lifecycle.ts";
-import { callObserver } from "./tracing/calls.ts";
+import { createCallTracer } from "./tracing/calls.ts";
 
 export type PeerOptions = {
   /** `host:port`, or a gRPC target such as `dns:///quota-headless:9000`. */
@@ -61,7 +61,7 @@ export function connectPeer<S extends DescService>(
 
 /** Traces each call and counts the failed ones. */
 function observeCalls(failures: PeerOptions["failures"]): CallObserver {
-  const trace = callObserver();
+  const trace = createCallTracer();
   return (method, metadata) => {
     const endSpan = trace?.(method, metadata);
     return (error) => {

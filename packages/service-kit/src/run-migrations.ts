@@ -4,15 +4,15 @@ import { type MigrateOptions, type MigrateResult, migrate } from "./migrate.ts";
 type MigrateConfig = { url: string; rolePassword: string | undefined };
 
 /**
- * Runs one service's migrations as a process. Exits 0 with a line on stdout for each one applied, or for why there is none; exits 1 with one
- * line on stderr for each problem.
+ * Runs one service's migrations as a process. Prints a line on stdout for each applied migration, or one line if there is none to apply. On
+ * failure prints a line on stderr for each problem and sets the exit code to 1.
  */
 export async function runMigrations(
   readConfig: (environment: NodeJS.ProcessEnv) => MigrateConfig,
   target: Omit<MigrateOptions, "url" | "rolePassword">,
 ): Promise<void> {
   try {
-    // biome-ignore lint/style/noProcessEnv: the one place that hands the environment to a migration's config.ts
+    // biome-ignore lint/style/noProcessEnv: the only place that passes the environment to a migration's config.ts
     const { url, rolePassword } = readConfig(process.env);
     const result = await migrate({ ...target, url, ...(rolePassword === undefined ? {} : { rolePassword }) });
     for (const line of describe(result)) process.stdout.write(`${target.schema}: ${line}\n`);

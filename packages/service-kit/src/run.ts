@@ -7,15 +7,15 @@ import { startTracing } from "./tracing/start.ts";
 
 type Settings = {
   logLevel: LogLevel;
-  /** What its work in flight is given to end by itself. */
+  /** How long work in flight may continue after the service starts to stop. */
   drainMs: number;
   tracing: TracingSettings | undefined;
 };
 
 /**
- * Runs a service until it is told to stop: reads its configuration, starts it, and closes it on SIGTERM or SIGINT, or when
- * the process that started it with an IPC channel is gone. A second signal leaves at once.
- * Exits 0 after a clean stop, 1 when the service could not start, or had not stopped `STOP_WITHIN_MS` after its drain.
+ * Runs a service: reads its configuration, starts it, and stops it on SIGTERM, on SIGINT, or when its supervisor disconnects from the IPC
+ * channel. A second signal exits at once. The exit code is 0 after a clean stop, and 1 if the service could not start or did not stop within
+ * `STOP_WITHIN_MS` after its drain.
  */
 export async function run<C extends Settings>(
   service: string,
@@ -26,17 +26,17 @@ export async function run<C extends Settings>(
   const log = createLogger(service, config.logLevel);
   const lifecycle = new Lifecycle(log);
   const stop = (reason: string) => {
-    if (stopping) process.exit(1);
-    stopping = true;
+    if (isStopping) process.exit(1);
+    isStopping = true;
     log.info({ reason }, "stopping");
     void lifecycle.close(config.drainMs + STOP_WITHIN_MS).then((isClosed) => process.exit(isClosed ? 0 : 1));
   };
-  let stopping = false;
+  let isStopping = false;
   process.on("SIGTERM", () => stop("SIGTERM"));
   process.on("SIGINT", () => stop("SIGINT"));
-  // undefined without an IPC channel; false when its other end went away before we could listen.
-  if (process.connected === false) stop("supervisor is gone");
-  process.once("disconnect", () => stop("supervisor is gone"));
+  // `connected` is undefined without an IPC channel, and false if the supervisor disconnected before this line.
+  if (process.connected === false) stop("supervisor disconnected");
+  process.once("disconnect", () => stop("supervisor disconnected"));
   process.on("unhandledRejection", (error) => {
     log.fatal({ error }, "unhandled rejection");
     process.exit(1);
@@ -54,7 +54,7 @@ export async function run<C extends Settings>(
 
 function readOrExit<C>(service: string, readConfig: (environment: NodeJS.ProcessEnv) => C): C {
   try {
-    // biome-ignore lint/style/noProcessEnv: the one place that hands the environment to a service's config.ts
+    // biome-ignore lint/style/noProcessEnv: the only place that passes the environment to a service's config.ts
     const environment = process.env;
     armFailpoints(environment.PARLEY_FAILPOINTS);
     return readConfig(environment);

@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 import { scramVerifier } from "./scram-verifier.ts";
 
-it("has PostgreSQL's form, and another salt each time", () => {
+it("has PostgreSQL's format and a new salt each time", () => {
   const [first, second] = [scramVerifier("hush hush~!"), scramVerifier("hush hush~!")];
   expect(first).toMatch(/^SCRAM-SHA-256\$4096:[A-Za-z0-9+/]{22}==\$[A-Za-z0-9+/]{43}=:[A-Za-z0-9+/]{43}=$/);
   expect(second).not.toBe(first);
 });
 
 it.each(["", "pässwort", "tab\there", "line\n", "nbsp\u00a0", "del\u007f", "😀"])(
-  "refuses a password that is not printable ASCII, and does not repeat it: %j",
+  "refuses a password that is not printable ASCII, without repeating it: %j",
   (password) => {
     const verify = () => scramVerifier(password);
     expect(verify).toThrow("the password of the service's role must be printable ASCII");

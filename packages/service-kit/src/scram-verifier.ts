@@ -1,6 +1,6 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 
-/** PostgreSQL's own number, salt and key length. */
+/** PostgreSQL's defaults. */
 const ITERATIONS = 4_096;
 const SALT_BYTES = 16;
 const KEY_BYTES = 32;
@@ -8,8 +8,8 @@ const KEY_BYTES = 32;
 const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
 
 /**
- * Returns what PostgreSQL stores of a password, its SCRAM-SHA-256 verifier, so that the password itself reaches neither the server nor its
- * log. Throws for a password that is not printable ASCII: server and clients normalize any other with SASLprep before they hash it.
+ * Returns the SCRAM-SHA-256 verifier that PostgreSQL stores for a password, so that the password itself reaches neither the server nor its
+ * log. Throws for a password that is not printable ASCII, because PostgreSQL would normalize it with SASLprep before hashing.
  */
 export function scramVerifier(password: string): string {
   if (!PRINTABLE_ASCII.test(password)) {

@@ -7,7 +7,7 @@ import { checkTimeouts } from "./service-role.ts";
 
 const silent = createLogger("test", "silent");
 
-test("logs each timeout that a service's sessions lack, with the statement to run", async () => {
+test("logs each missing timeout with the statement to run", async () => {
   const role = `parley_test_${randomBytes(4).toString("hex")}`;
   const admin = new Client({ connectionString: inject("postgresUrl") });
   await admin.connect();
@@ -17,14 +17,14 @@ test("logs each timeout that a service's sessions lack, with the statement to ru
   });
   await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD 'test'; ALTER ROLE ${role} SET statement_timeout = '3s'`);
   const idle = "idle_in_transaction_session_timeout";
-  expect(await logged(role)).toEqual([
-    [{ role, run: `ALTER ROLE "${role}" SET ${idle} = '15s';` }, `${idle} is not set`],
+  expect(await loggedErrors(role)).toEqual([
+    [{ role, setting: idle, run: `ALTER ROLE "${role}" SET ${idle} = '15s';` }, "role timeout missing"],
   ]);
   await admin.query(`ALTER ROLE ${role} SET ${idle} = '3s'`);
-  expect(await logged(role)).toEqual([]);
+  expect(await loggedErrors(role)).toEqual([]);
 });
 
-test("a database that does not answer is no failure of the check", async () => {
+test("does not throw when the database does not answer", async () => {
   const database = openDatabase(
     { url: "postgres://nobody@127.0.0.1:1/none", applicationName: "test", maxConnections: 1 },
     silent,
@@ -33,8 +33,8 @@ test("a database that does not answer is no failure of the check", async () => {
   await database.end();
 });
 
-/** What the check logs in a session of the role. */
-async function logged(role: string): Promise<unknown[]> {
+/** Returns the errors that the check logs in a session of the role. */
+async function loggedErrors(role: string): Promise<unknown[]> {
   const url = new URL(inject("postgresUrl"));
   [url.username, url.password] = [role, "test"];
   const database = openDatabase({ url: url.href, applicationName: "test", maxConnections: 1 }, silent);

@@ -3,15 +3,15 @@ import pg from "pg";
 import { type Queryable, sqlState } from "./database.ts";
 import type { Logger } from "./logger.ts";
 
-/** Bounds a service's statements and transactions. Set on the role, not on the session: PgBouncer shares sessions. */
+/** Limits a service's statements and transactions. Set on the role, because PgBouncer shares sessions between clients. */
 const TIMEOUTS = { statement_timeout: "10s", idle_in_transaction_session_timeout: "15s" };
 
 const ROLE_ATTEMPTS = 20;
 const ROLE_RETRY_MS = 200;
 
 /**
- * Creates the service's login role with a password and its timeouts, or sets them on the role that exists. Without a verifier the role must
- * exist and have its timeouts. Throws an error with the statement to run when the administrator may not do it.
+ * Creates the service's login role with its password and timeouts, or sets them on the existing role. Without a verifier the role must exist
+ * with its timeouts. If the administrator lacks a privilege, throws an error with the statement to run.
  */
 export async function prepareRole(client: pg.Client, role: string, verifier: string | undefined): Promise<void> {
   if (verifier === undefined) await assertRoleIsComplete(client, role);
@@ -20,15 +20,18 @@ export async function prepareRole(client: pg.Client, role: string, verifier: str
 
 async function defineRole(client: pg.Client, role: string, verifier: string): Promise<void> {
   const name = pg.escapeIdentifier(role);
-  // The attributes are left alone: to name SUPERUSER, even to refuse it, takes a superuser.
+  // Does not name attributes: only a superuser may write even NOSUPERUSER.
   const verb = (await assertUnprivileged(client, role)) ? "ALTER" : "CREATE";
-  await withRemedy(await remedyOf(client, role), async () => {
+  await addRemedy(await remedyOf(client, role), async () => {
     await client.query(`${verb} ROLE ${name} LOGIN PASSWORD ${pg.escapeLiteral(verifier)}`);
     for (const statement of timeoutStatements(role, Object.keys(TIMEOUTS))) await client.query(statement);
   });
 }
 
-/** What lets the administrator create or alter a role. From PostgreSQL 16 on CREATEROLE is not enough for a role that another has created. */
+/**
+ * Returns the statement that lets the administrator create or alter the role. Since PostgreSQL 16, CREATEROLE does not suffice to alter a role
+ * that another role created.
+ */
 async function remedyOf(client: pg.Client, role: string): Promise<string> {
   const { rows } = await client.query("SELECT FROM pg_roles WHERE rolname = current_user AND rolcreaterole");
   const admin = pg.escapeIdentifier(client.user ?? "");
@@ -71,7 +74,7 @@ async function assertUnprivileged(client: pg.Client, role: string): Promise<bool
   return rows.length > 0;
 }
 
-/** The timeouts that are set neither for the role nor for the database, or are set to 0. */
+/** Returns the timeouts that are set neither for the role nor for the database, or are set to 0. */
 async function missingTimeouts(client: pg.Client, role: string): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT name FROM unnest($2::text[]) AS name
@@ -92,12 +95,12 @@ function timeoutStatements(role: string, names: readonly string[]): string[] {
 }
 
 /**
- * Lets the service read and write its own rows and change nothing else. Grants what is missing; throws an error with the statements to run
- * when the administrator may not grant it, which PostgreSQL itself reports with a mere warning where some other privilege is held.
+ * Grants the role read and write access to the rows of its schema, and nothing else. If the administrator may not grant something, throws an
+ * error with the statements to run; PostgreSQL itself may only warn.
  */
 export async function grantAccess(client: pg.Client, schema: string, role: string): Promise<void> {
   const database = pg.escapeIdentifier(client.database ?? "");
-  // Granted even where PUBLIC has it, so that it is kept when PUBLIC loses it.
+  // Granted even if PUBLIC has it, so that the role keeps it when PUBLIC loses it.
   const connect = `GRANT CONNECT ON DATABASE ${database} TO ${pg.escapeIdentifier(role)};`;
   for (const statement of [connect, ...(await missingGrants(client, schema, role))]) {
     await client.query(statement).catch((error: unknown) => {
@@ -111,7 +114,7 @@ export async function grantAccess(client: pg.Client, schema: string, role: strin
   );
 }
 
-/** The statements that give the role what it needs and lacks. The migrations' own tables are only read. */
+/** Returns the GRANT statements for the privileges that the role lacks. It may only read knex's own tables. */
 async function missingGrants(client: pg.Client, schema: string, role: string): Promise<string[]> {
   const { rows } = await client.query<{ statement: string }>(
     `WITH relation AS (
@@ -131,15 +134,15 @@ async function missingGrants(client: pg.Client, schema: string, role: string): P
        AND (SELECT NOT bool_and(has_table_privilege($2::name, oid, privilege)) FROM unnest(privileges) AS privilege)
      UNION ALL
      SELECT format('GRANT USAGE ON SEQUENCE %s TO %I;', name, $2::name) FROM relation
-     -- CASE, since the conditions of a WHERE are checked in any order.
+     -- CASE, because WHERE may check its conditions in any order.
      WHERE CASE WHEN relkind = 'S' THEN NOT has_sequence_privilege($2::name, oid, 'USAGE') END`,
     [schema, role],
   );
   return rows.map(({ statement }) => statement);
 }
 
-/** Runs `work`; when PostgreSQL refuses it for want of privileges, the error says what to run. */
-export async function withRemedy(remedy: string, work: () => Promise<void>): Promise<void> {
+/** Runs `work`. If PostgreSQL denies permission, adds the statement to run to the error. */
+export async function addRemedy(remedy: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
@@ -152,7 +155,7 @@ function isRefused(error: unknown): error is pg.DatabaseError {
   return sqlState(error) === "42501";
 }
 
-/** Roles belong to the whole server, where the migration of another database may change the same one at the same time; no lock spans databases. */
+/** Retries `work` when a migration of another database changes the same role. Roles belong to the whole server, and no lock spans databases. */
 async function retryRoleConflicts(work: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -165,15 +168,15 @@ async function retryRoleConflicts(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** "Tuple concurrently updated", "duplicate key" in the catalog, "role already exists". */
+/** Matches "tuple concurrently updated", "duplicate key" in the catalog, and "role already exists". */
 function isRoleConflict(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false;
   return error.code === "23505" || error.code === "42710" || /^tuple concurrently /.test(error.message);
 }
 
 /**
- * Logs an error when a service's sessions have no timeouts, as when its role was created by hand. Never rejects: without a database there is
- * nothing to check, and readiness reports that.
+ * Logs an error for each timeout that a service's sessions lack, as when its role was created by hand. Never throws: readiness reports an
+ * unavailable database.
  */
 export async function checkTimeouts(database: Queryable, log: Logger): Promise<void> {
   const names = Object.keys(TIMEOUTS);
@@ -183,8 +186,8 @@ export async function checkTimeouts(database: Queryable, log: Logger): Promise<v
       [names],
     );
     for (const { role, name } of rows)
-      log.error({ role, run: timeoutStatements(role, [name])[0] }, `${name} is not set`);
+      log.error({ role, setting: name, run: timeoutStatements(role, [name])[0] }, "role timeout missing");
   } catch {
-    // A database that does not answer yet.
+    // The database does not answer yet.
   }
 }

@@ -1,8 +1,8 @@
 import type { Knex } from "knex";
 
 /**
- * Runs `work` without the limit on waiting for locks: what is done concurrently waits for every older transaction of the database,
- * another service's migration among them, and meanwhile keeps nobody waiting.
+ * Runs `work` without lock_timeout. For CREATE INDEX CONCURRENTLY and the like: they wait for every older transaction of the database, even
+ * another service's migration, but block no traffic while they wait.
  */
 export async function withoutLockTimeout(knex: Knex, work: () => PromiseLike<unknown>): Promise<void> {
   const { rows } = await knex.raw<{ rows: { lock_timeout: string }[] }>("SHOW lock_timeout");

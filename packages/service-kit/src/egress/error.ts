@@ -1,4 +1,4 @@
-/** Why a request did not leave, or did not come back as it should. */
+/** The reason why a request was refused or failed. */
 export type EgressErrorCode =
   | "url_refused"
   | "address_refused"
@@ -7,7 +7,7 @@ export type EgressErrorCode =
   | "timeout"
   | "unreachable";
 
-/** A request that was refused or failed; its message is fit for whoever gave the URL. */
+/** A refused or failed request. Its message may be shown to the person who entered the URL. */
 export class EgressError extends Error {
   readonly code: EgressErrorCode;
 

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Resolve } from "./agent.ts";
 import { type GuardedFetchOptions, guardedFetch } from "./guarded-fetch.ts";
 
-// 127.0.0.2 stands for a public host, 127.0.0.1 and [::1] for what must not be reached.
+// 127.0.0.2 acts as a public host. 127.0.0.1 and [::1] act as private ones.
 const PUBLIC = "127.0.0.2";
 const servers: Server[] = [];
 afterEach(async () => {
@@ -16,38 +16,41 @@ afterEach(async () => {
   }
 });
 
-/** Answers on every loopback address; says which of them were asked. */
-async function serve(listener: RequestListener): Promise<{ port: number; asked: string[] }> {
-  const asked: string[] = [];
+/** Starts a server on every loopback address. It records the address and path of each request. */
+async function startServer(listener: RequestListener): Promise<{ port: number; requests: string[] }> {
+  const requests: string[] = [];
   const server = createServer((request, response) => {
-    asked.push(`${request.socket.localAddress?.replace("::ffff:", "")}${request.url}`);
+    requests.push(`${request.socket.localAddress?.replace("::ffff:", "")}${request.url}`);
     listener(request, response);
   });
   servers.push(server);
   server.listen(0);
   await once(server, "listening");
-  return { port: (server.address() as AddressInfo).port, asked };
+  return { port: (server.address() as AddressInfo).port, requests };
 }
 
 const get = (url: string, options: Partial<GuardedFetchOptions> = {}) =>
   guardedFetch(url, { allow: [`${PUBLIC}/32`], timeoutMs: 5_000, maxBytes: 10_000, ...options });
 
-const names = (table: Record<string, string[]>): Resolve => {
-  const turns = new Map(Object.entries(table).map(([name, addresses]) => [name, [...addresses]]));
-  return (host, _options, done) => {
-    const addresses = turns.get(host) ?? [];
+/** Returns a resolver. Each entry of a name's list is the answer to one query: addresses separated by spaces. The last one is repeated. */
+const resolverOf = (table: Record<string, string[]>): Resolve => {
+  const answers = new Map(Object.entries(table).map(([name, addresses]) => [name, [...addresses]]));
+  return (host, _options, callback) => {
+    const addresses = answers.get(host) ?? [];
     const address = addresses.length > 1 ? addresses.shift() : addresses[0];
-    if (address === undefined) return done(Object.assign(new Error("unknown"), { code: "ENOTFOUND" }), []);
-    done(
+    if (address === undefined) return callback(Object.assign(new Error("unknown"), { code: "ENOTFOUND" }), []);
+    callback(
       null,
       address.split(" ").map((each) => ({ address: each, family: each.includes(":") ? 6 : 4 })),
     );
   };
 };
 
-describe("a URL is fetched", () => {
-  it("from a permitted address, with its status, type and body", async () => {
-    const { port } = await serve((_, response) => response.writeHead(404, { "content-type": "text/x" }).end("gone"));
+describe("fetches a URL", () => {
+  it("from a permitted address, and returns its status, headers and body", async () => {
+    const { port } = await startServer((_, response) =>
+      response.writeHead(404, { "content-type": "text/x" }).end("gone"),
+    );
     const { status, headers, body, url } = await get(`http://${PUBLIC}:${port}/a`);
     expect({ status, type: headers.get("content-type"), text: Buffer.from(body).toString(), url }).toEqual({
       status: 404,
@@ -57,23 +60,23 @@ describe("a URL is fetched", () => {
     });
   });
 
-  it("through redirects, whose last address is told", async () => {
-    const { port } = await serve((request, response) => {
+  it("through redirects, and returns the last URL", async () => {
+    const { port } = await startServer((request, response) => {
       if (request.url === "/a") response.writeHead(302, { location: "/b" }).end();
       else response.end("b");
     });
     expect((await get(`http://${PUBLIC}:${port}/a`, { maxRedirects: 1 })).url).toBe(`http://${PUBLIC}:${port}/b`);
   });
 
-  it("by a name whose permitted addresses alone are connected to", async () => {
-    const { port, asked } = await serve((_, response) => response.end("x"));
-    const resolve = names({ "docs.example": ["127.0.0.1 ::1 127.0.0.2"] });
+  it("by name, and connects to its permitted addresses only", async () => {
+    const { port, requests } = await startServer((_, response) => response.end("x"));
+    const resolve = resolverOf({ "docs.example": ["127.0.0.1 ::1 127.0.0.2"] });
     await get(`http://docs.example:${port}/`, { resolve });
-    expect(asked).toEqual(["127.0.0.2/"]);
+    expect(requests).toEqual(["127.0.0.2/"]);
   });
 });
 
-describe("nothing is sent to a private address", () => {
+describe("sends nothing to a private address", () => {
   it.each([
     ["127.0.0.1"],
     ["[::1]"],
@@ -85,13 +88,13 @@ describe("nothing is sent to a private address", () => {
     ["0.0.0.0"],
     ["[::]"],
   ])("written as %s", async (host) => {
-    const { port, asked } = await serve((_, response) => response.end("secret"));
+    const { port, requests } = await startServer((_, response) => response.end("secret"));
     await expect(get(`http://${host}:${port}/`)).rejects.toMatchObject({ code: "address_refused" });
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
-  it.each([301, 302, 303, 307, 308])("that a %i redirect leads to", async (status) => {
-    const { port, asked } = await serve((request, response) =>
+  it.each([301, 302, 303, 307, 308])("after a %i redirect", async (status) => {
+    const { port, requests } = await startServer((request, response) =>
       response
         .writeHead(status, { location: `http://127.0.0.1:${(request.socket as { localPort?: number }).localPort}/in` })
         .end(),
@@ -99,33 +102,33 @@ describe("nothing is sent to a private address", () => {
     await expect(get(`http://${PUBLIC}:${port}/`, { maxRedirects: 5 })).rejects.toMatchObject({
       code: "address_refused",
     });
-    expect(asked).toEqual([`${PUBLIC}/`]);
+    expect(requests).toEqual([`${PUBLIC}/`]);
   });
 
-  it("that a name resolves to", async () => {
-    const { port, asked } = await serve((_, response) => response.end("secret"));
-    const resolve = names({ "rebind.example": ["127.0.0.1"] });
+  it("to which a name resolves", async () => {
+    const { port, requests } = await startServer((_, response) => response.end("secret"));
+    const resolve = resolverOf({ "rebind.example": ["127.0.0.1"] });
     await expect(get(`http://rebind.example:${port}/`, { resolve })).rejects.toMatchObject({ code: "address_refused" });
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
-  it("that a name resolves to the second time it is asked", async () => {
-    const { port, asked } = await serve((request, response) => {
+  it("to which a name resolves at the second query", async () => {
+    const { port, requests } = await startServer((request, response) => {
       if (request.url === "/") response.writeHead(302, { location: "/in" }).end();
       else response.end("secret");
     });
-    const resolve = names({ "rebind.example": ["127.0.0.2", "127.0.0.1"] });
-    // The redirect stays with the host, whose name leads elsewhere by then: either the checked connection serves it, or none does.
+    const resolve = resolverOf({ "rebind.example": ["127.0.0.2", "127.0.0.1"] });
+    // The redirect stays on the same host, whose name now resolves to a private address. The request may reuse the checked connection.
     const outcome = await get(`http://rebind.example:${port}/`, { resolve, maxRedirects: 1 }).then(
       ({ url }) => url,
       (error: { code: string }) => error.code,
     );
     expect(["address_refused", `http://rebind.example:${port}/in`]).toContain(outcome);
-    expect(asked.filter((each) => !each.startsWith(PUBLIC))).toEqual([]);
+    expect(requests.filter((each) => !each.startsWith(PUBLIC))).toEqual([]);
   });
 });
 
-describe("a request ends", () => {
+describe("ends a request", () => {
   it.each([
     ["ftp://127.0.0.2/", "url_refused"],
     ["file:///etc/passwd", "url_refused"],
@@ -133,21 +136,23 @@ describe("a request ends", () => {
     ["not a url", "url_refused"],
     ["http://user:pw@127.0.0.2/", "url_refused"],
     ["http://no-such-host.example/", "unreachable"],
-  ])("for %s with %s", async (url, code) => {
-    await expect(get(url, { resolve: names({}) })).rejects.toMatchObject({ code });
+  ])("to %s with %s", async (url, code) => {
+    await expect(get(url, { resolve: resolverOf({}) })).rejects.toMatchObject({ code });
   });
 
-  it("at a redirect too many, and at any where none is allowed", async () => {
-    const { port, asked } = await serve((_, response) => response.writeHead(302, { location: "/again" }).end());
+  it("after too many redirects, and after the first by default or for POST", async () => {
+    const { port, requests } = await startServer((_, response) =>
+      response.writeHead(302, { location: "/again" }).end(),
+    );
     const code = { code: "too_many_redirects" };
     await expect(get(`http://${PUBLIC}:${port}/`, { maxRedirects: 3 })).rejects.toMatchObject(code);
-    expect(asked).toHaveLength(4);
+    expect(requests).toHaveLength(4);
     await expect(get(`http://${PUBLIC}:${port}/`)).rejects.toMatchObject(code);
     await expect(get(`http://${PUBLIC}:${port}/`, { method: "POST", maxRedirects: 3 })).rejects.toMatchObject(code);
   });
 
-  it("at the size, announced or not, and after decompression", async () => {
-    const { port } = await serve((request, response) => {
+  it("when the body is too large by its Content-Length, as received, or after decompression", async () => {
+    const { port } = await startServer((request, response) => {
       if (request.url === "/announced") response.writeHead(200, { "content-length": 20_000 }).end("x".repeat(20_000));
       else if (request.url === "/zipped")
         response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("x".repeat(5_000_000)));
@@ -157,8 +162,8 @@ describe("a request ends", () => {
       await expect(get(`http://${PUBLIC}:${port}/${path}`)).rejects.toMatchObject({ code: "too_large" });
   });
 
-  it("at the time, whether the head or the body is late", async () => {
-    const { port } = await serve((request, response) => {
+  it("after the timeout, whether the head or the body is late", async () => {
+    const { port } = await startServer((request, response) => {
       if (request.url === "/body") response.write("x");
     });
     for (const path of ["head", "body"])
@@ -167,16 +172,18 @@ describe("a request ends", () => {
       });
   });
 
-  it("with its caller's signal", async () => {
-    const { port } = await serve(() => undefined);
+  it("when the caller's signal is aborted", async () => {
+    const { port } = await startServer(() => undefined);
     const signal = AbortSignal.timeout(100);
     await expect(get(`http://${PUBLIC}:${port}/`, { signal })).rejects.toBe(
       await new Promise((aborted) => signal.addEventListener("abort", () => aborted(signal.reason))),
     );
   });
 
-  it("at what its caller makes of the head, whose body is not read", async () => {
-    const { port } = await serve((_, response) => response.writeHead(200, { "content-type": "image/png" }).write("x"));
+  it("when onHead throws, without reading the body", async () => {
+    const { port } = await startServer((_, response) =>
+      response.writeHead(200, { "content-type": "image/png" }).write("x"),
+    );
     const onHead = ({ headers }: { headers: { get(name: string): string | null } }) => {
       throw new Error(`not ${headers.get("content-type")}`);
     };
@@ -184,16 +191,16 @@ describe("a request ends", () => {
   });
 });
 
-it("headers are not taken along to another origin", async () => {
-  const seen: (string | undefined)[] = [];
-  const elsewhere = await serve((request, response) => {
-    seen.push(request.headers.authorization);
+it("does not send headers to another origin", async () => {
+  const received: (string | undefined)[] = [];
+  const other = await startServer((request, response) => {
+    received.push(request.headers.authorization);
     response.end();
   });
-  const { port } = await serve((request, response) => {
-    seen.push(request.headers.authorization);
-    response.writeHead(302, { location: `http://${PUBLIC}:${elsewhere.port}/` }).end();
+  const { port } = await startServer((request, response) => {
+    received.push(request.headers.authorization);
+    response.writeHead(302, { location: `http://${PUBLIC}:${other.port}/` }).end();
   });
   await get(`http://${PUBLIC}:${port}/`, { headers: { authorization: "secret" }, maxRedirects: 1 });
-  expect(seen).toEqual(["secret", undefined]);
+  expect(received).toEqual(["secret", undefined]);
 });

@@ -4,20 +4,20 @@ import { EgressError } from "./error.ts";
 import { EgressPolicy } from "./policy.ts";
 
 export type GuardedFetchOptions = {
-  /** CIDRs that are permitted beside the public addresses, or the policy made of them. */
+  /** CIDRs that are permitted in addition to the public addresses, or a policy made from them. */
   allow: readonly string[] | EgressPolicy;
-  /** For everything together: names, redirects, the body. */
+  /** Limits the whole request, including DNS, redirects and the body. */
   timeoutMs: number;
-  /** Of the body, after decompression. */
+  /** Limits the body, after decompression. */
   maxBytes: number;
-  /** None unless given. Only GET and HEAD are redirected; any other method's redirect is refused. */
+  /** 0 unless set. Follows redirects of GET and HEAD only, and refuses those of other methods. */
   maxRedirects?: number;
   signal?: AbortSignal;
   method?: string;
-  /** Sent to the origin of `url` only: a redirect to another takes none of them along. */
+  /** Sent to the origin of `url` only, not to another origin after a redirect. */
   headers?: HeadersInit;
   body?: string;
-  /** Decides on the head of the last response, before its body is read, by throwing. */
+  /** Called with the head of the last response before its body is read. May throw to refuse the response. */
   onHead?: (head: ResponseHead) => void;
   resolve?: Resolve;
 };
@@ -25,44 +25,44 @@ export type GuardedFetchOptions = {
 export type ResponseHead = {
   status: number;
   headers: Response["headers"];
-  /** Where the last redirect led. */
+  /** The URL after the last redirect. */
   url: string;
 };
 
 export type GuardedResponse = ResponseHead & { body: Uint8Array<ArrayBuffer> };
 
 /**
- * Fetches a URL that somebody typed in: http or https, to permitted addresses only (see guardedAgent), each redirect checked like the
- * first address, within a time and a size. Throws EgressError, or what `signal` was aborted with; an HTTP status is no error.
+ * Fetches an http or https URL that a user entered, from permitted addresses only (see guardedAgent). Checks each redirect like the first
+ * URL. Throws EgressError, or the reason of `signal`. An HTTP error status is not an error here.
  */
 export async function guardedFetch(url: string, options: GuardedFetchOptions): Promise<GuardedResponse> {
   const { allow, timeoutMs, signal } = options;
   const policy = allow instanceof EgressPolicy ? allow : new EgressPolicy(allow);
   const deadline = AbortSignal.timeout(timeoutMs);
-  // A connection of its own: none is kept for whoever asks next.
+  // One agent per request, so that no connection is reused under another policy.
   const agent = guardedAgent(policy, {
     connectTimeoutMs: Math.min(timeoutMs, 10_000),
     ...(options.resolve && { resolve: options.resolve }),
   });
   try {
-    return await follow(url, options, agent, AbortSignal.any([deadline, ...(signal ? [signal] : [])]));
+    return await fetchFollowing(url, options, agent, AbortSignal.any([deadline, ...(signal ? [signal] : [])]));
   } catch (error) {
     signal?.throwIfAborted();
-    if (deadline.aborted) throw new EgressError("timeout", `no answer within ${timeoutMs} ms`, { cause: error });
+    if (deadline.aborted) throw new EgressError("timeout", `no response within ${timeoutMs} ms`, { cause: error });
     throw egressErrorOf(error);
   } finally {
     await agent.destroy();
   }
 }
 
-async function follow(
-  first: string,
+async function fetchFollowing(
+  firstUrl: string,
   options: GuardedFetchOptions,
   dispatcher: Dispatcher,
   signal: AbortSignal,
 ): Promise<GuardedResponse> {
   const { method = "GET", maxRedirects = 0, headers, body } = options;
-  const start = readUrl(first);
+  const start = parseUrl(firstUrl);
   for (let url = start, redirects = 0; ; redirects++) {
     const response = await fetch(url, {
       dispatcher,
@@ -73,25 +73,25 @@ async function follow(
       ...(body !== undefined && { body }),
     });
     const location = isRedirect(response.status) ? response.headers.get("location") : null;
-    if (location === null) return await read(response, url, options);
+    if (location === null) return await readResponse(response, url, options);
     await response.body?.cancel();
-    if (redirects === maxRedirects) throw new EgressError("too_many_redirects", tooMany(maxRedirects));
+    if (redirects === maxRedirects) throw new EgressError("too_many_redirects", redirectLimitMessage(maxRedirects));
     if (method !== "GET" && method !== "HEAD")
-      throw new EgressError("too_many_redirects", `a redirect of a ${method} request is not followed`);
-    url = readUrl(location, url);
+      throw new EgressError("too_many_redirects", `redirects of ${method} requests are not followed`);
+    url = parseUrl(location, url);
   }
 }
 
-function tooMany(maxRedirects: number): string {
+function redirectLimitMessage(maxRedirects: number): string {
   return maxRedirects === 0 ? "redirects are not followed here" : `more than ${maxRedirects} redirects`;
 }
 
-function readUrl(text: string, base?: URL): URL {
+function parseUrl(text: string, base?: URL): URL {
   const url = URL.canParse(text, base?.href) ? new URL(text, base?.href) : undefined;
   if (url === undefined || !["http:", "https:"].includes(url.protocol))
-    throw new EgressError("url_refused", "only URLs that begin with http:// or https:// can be fetched");
+    throw new EgressError("url_refused", "the URL must begin with http:// or https://");
   if (url.username !== "" || url.password !== "")
-    throw new EgressError("url_refused", "a URL must not hold a user name or password");
+    throw new EgressError("url_refused", "the URL must not contain a user name or password");
   return url;
 }
 
@@ -99,10 +99,10 @@ function isRedirect(status: number): boolean {
   return [301, 302, 303, 307, 308].includes(status);
 }
 
-async function read(response: Response, url: URL, options: GuardedFetchOptions): Promise<GuardedResponse> {
+async function readResponse(response: Response, url: URL, options: GuardedFetchOptions): Promise<GuardedResponse> {
   const head: ResponseHead = { status: response.status, headers: response.headers, url: url.href };
   const { maxBytes } = options;
-  const tooLarge = () => new EgressError("too_large", `the answer has more than ${maxBytes} bytes`);
+  const tooLarge = () => new EgressError("too_large", `the response has more than ${maxBytes} bytes`);
   try {
     options.onHead?.(head);
     if (Number(response.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
@@ -112,7 +112,7 @@ async function read(response: Response, url: URL, options: GuardedFetchOptions):
   }
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // Leaving the loop early ends the connection.
+  // Leaving the loop early closes the connection.
   for await (const chunk of response.body ?? []) {
     chunks.push(chunk);
     size += chunk.byteLength;
@@ -121,10 +121,10 @@ async function read(response: Response, url: URL, options: GuardedFetchOptions):
   return { ...head, body: new Uint8Array(Buffer.concat(chunks)) };
 }
 
-/** The EgressError inside what fetch throws; what failed on the network becomes `unreachable`, what `onHead` threw stays. */
+/** Returns the EgressError inside an error of fetch. A network error becomes `unreachable`. An error of `onHead` is returned as it is. */
 function egressErrorOf(error: unknown): unknown {
   if (error instanceof EgressError) return error;
-  // A fetch that failed is a TypeError; whatever else came was thrown on purpose.
+  // fetch reports failures as TypeError, so any other error comes from `onHead`.
   if (!(error instanceof TypeError)) return error;
   for (let cause: unknown = error.cause; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof EgressError) return cause;

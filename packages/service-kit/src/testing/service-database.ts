@@ -4,16 +4,16 @@ import { createLogger } from "../logger.ts";
 import { type MigrateOptions, migrate } from "../migrate.ts";
 
 export type ServiceDatabase = {
-  /** As the service's own role. */
+  /** Connected as the service's own role. */
   database: Database;
-  /** As a superuser, for what the service may not do. */
+  /** Connected as a superuser. */
   admin: Database;
   url: string;
   adminUrl: string;
   drop(): Promise<void>;
 };
 
-/** One service's migrated schema in a fresh database, for a test file. */
+/** Creates a new database with one service's migrated schema. */
 export async function createServiceDatabase(
   target: Omit<MigrateOptions, "url"> & { rolePassword: string },
 ): Promise<ServiceDatabase> {

@@ -2,30 +2,30 @@ import type { Database } from "../database.ts";
 
 export type Statement = { text: string; values: unknown[] };
 
-/** Runs `use` and collects the statements that it sends, on connections of its own too. */
+/** Runs `use` and returns the statements that it sends, whether through the pool or through a connection of it. */
 export async function statementsOf(
   database: Database,
   use: (database: Database) => Promise<unknown>,
 ): Promise<Statement[]> {
-  const sent: Statement[] = [];
+  const statements: Statement[] = [];
   const recording = (target: object): object =>
     new Proxy(target, {
       get(object, name) {
         const member = Reflect.get(object, name);
         if (name === "connect") return async () => recording(await Reflect.apply(member, object, []));
         if (name !== "query") return typeof member === "function" ? member.bind(object) : member;
-        return (...given: [string | Statement, unknown[]?]) => {
-          const [query, values = []] = given;
-          sent.push(typeof query === "string" ? { text: query, values } : query);
-          return Reflect.apply(member, object, given);
+        return (...args: [string | Statement, unknown[]?]) => {
+          const [query, values = []] = args;
+          statements.push(typeof query === "string" ? { text: query, values } : query);
+          return Reflect.apply(member, object, args);
         };
       },
     });
   await use(recording(database) as Database);
-  return sent.filter(({ text }) => !/^(BEGIN|COMMIT|ROLLBACK|SET|FETCH)/.test(text));
+  return statements.filter(({ text }) => !/^(BEGIN|COMMIT|ROLLBACK|SET|FETCH)/.test(text));
 }
 
-/** The tables that a statement reads from end to end, by the plan for these values and by the one for any. */
+/** Returns the tables that a statement scans sequentially, in its plan for these values or in its generic plan. */
 export async function tablesScanned(admin: Database, { text, values }: Statement): Promise<string[]> {
   const plans = [
     await admin.query(`EXPLAIN (FORMAT JSON) ${text}`, values),

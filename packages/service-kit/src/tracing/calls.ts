@@ -1,32 +1,32 @@
 import type { CallObserver } from "@parley/rpc";
 import { failureOf, openSpan, type Span, type SpanOptions, tracer } from "./tracer.ts";
 
-/** `parley.quota.v1.QuotaService/Reserve` in OpenTelemetry's words. */
-function describeCall(method: string): Record<string, string> {
+/** Returns the span attributes of a method such as `parley.quota.v1.QuotaService/Reserve`. */
+function methodAttributes(method: string): Record<string, string> {
   const [service = "", name = ""] = method.split("/");
   return { "rpc.system": "grpc", "rpc.service": service, "rpc.method": name };
 }
 
-/** Makes a span of each call of a client and has the peer go on under it; undefined when traces are off. */
-export function callObserver(): CallObserver | undefined {
+/** Returns an observer that traces a client's calls and sends the trace context to the peer. Undefined if tracing is off. */
+export function createCallTracer(): CallObserver | undefined {
   const current = tracer();
   if (current === undefined) return undefined;
   return (method, metadata) => {
-    const span = openSpan(method, { kind: "client", attributes: describeCall(method) });
+    const span = openSpan(method, { kind: "client", attributes: methodAttributes(method) });
     if (span === undefined) return undefined;
     current.inject(span, (key, value) => metadata.set(key, value));
     return (error) => span.end(error && failureOf(error));
   };
 }
 
-type Served = { method: string; metadata: { get(key: string): unknown[] }; request: object };
+type ServedCall = { method: string; metadata: { get(key: string): unknown[] }; request: object };
 
-/** The span of a call that is served here, under its caller's; undefined when there is nothing to trace. */
-export function servedCall({ method, metadata, request }: Served): Span | undefined {
+/** Opens the span of a served call, as a child of the caller's span. Undefined if the caller sent none or tracing is off. */
+export function openServerSpan({ method, metadata, request }: ServedCall): Span | undefined {
   const current = tracer();
   if (current === undefined) return undefined;
   const { turnId, workspaceId } = request as { turnId?: string; workspaceId?: string };
-  const attributes = { ...describeCall(method), "parley.turn_id": turnId, "parley.workspace_id": workspaceId };
+  const attributes = { ...methodAttributes(method), "parley.turn_id": turnId, "parley.workspace_id": workspaceId };
   const options: SpanOptions = { kind: "server", attributes };
   return current.remote((key) => textOf(metadata.get(key)[0]), method, options);
 }

@@ -5,23 +5,23 @@ import type { Logger } from "../logger.ts";
 
 const TIMEOUT_MS = 5_000;
 
-/** Sends spans to a collector. One that is away costs its spans and a log line, and another when it is back. */
+/** Returns an exporter that sends spans to a collector. Drops them while the collector fails, and logs when that starts and ends. */
 export function createExporter(endpoint: string, log: Logger): SpanExporter {
   const otlp = new OTLPTraceExporter({
     url: `${endpoint.replace(/\/+$/, "")}/v1/traces`,
     timeoutMillis: TIMEOUT_MS,
     concurrencyLimit: 2,
   });
-  let isAway = false;
+  let isFailing = false;
   return {
-    export(spans: ReadableSpan[], done: (result: ExportResult) => void) {
+    export(spans: ReadableSpan[], callback: (result: ExportResult) => void) {
       otlp.export(spans, ({ code }) => {
-        const failed = code !== ExportResultCode.SUCCESS;
-        // Not the error: what a collector answers, or what its URL holds, is nothing to print.
-        if (failed && !isAway) log.warn("the trace collector does not take spans; they are dropped until it does");
-        if (!failed && isAway) log.info("the trace collector takes spans again");
-        isAway = failed;
-        done({ code: ExportResultCode.SUCCESS });
+        const hasFailed = code !== ExportResultCode.SUCCESS;
+        // Without the error: it could contain the collector's response or URL.
+        if (hasFailed && !isFailing) log.warn("trace export failed, dropping spans");
+        if (!hasFailed && isFailing) log.info("trace export recovered");
+        isFailing = hasFailed;
+        callback({ code: ExportResultCode.SUCCESS });
       });
     },
     forceFlush: () => otlp.forceFlush(),

@@ -13,15 +13,15 @@ import { createExporter } from "./exporter.ts";
 import type { TracingSettings } from "./settings.ts";
 import type { Attributes, Span, SpanOptions, Tracer } from "./tracer.ts";
 
-const SEND_EVERY_MS = 1_000;
-const MAX_WAITING_SPANS = 8_192;
+const SEND_INTERVAL_MS = 1_000;
+const MAX_QUEUED_SPANS = 8_192;
 const MAX_ATTRIBUTE_CHARACTERS = 256;
 
 const KINDS = { client: api.SpanKind.CLIENT, server: api.SpanKind.SERVER } as const;
 
 type OpenSpan = Span & { context: api.Context };
 
-/** A tracer that sends to an OTLP collector, in batches; `flush` sends what waits and ends it. Loaded only when traces are on. */
+/** Returns a tracer that sends batches to an OTLP collector. `flush` sends the last batch and shuts it down. Imported only if tracing is on. */
 export function createTracer(service: string, { endpoint, ratio }: TracingSettings, log: Logger) {
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ "service.name": service, "service.namespace": "parley" }),
@@ -30,8 +30,8 @@ export function createTracer(service: string, { endpoint, ratio }: TracingSettin
     spanProcessors: [
       new BatchSpanProcessor({
         exporter: createExporter(endpoint, log),
-        scheduledDelayMillis: SEND_EVERY_MS,
-        maxQueueSize: MAX_WAITING_SPANS,
+        scheduledDelayMillis: SEND_INTERVAL_MS,
+        maxQueueSize: MAX_QUEUED_SPANS,
       }),
     ],
   });
@@ -40,12 +40,12 @@ export function createTracer(service: string, { endpoint, ratio }: TracingSettin
   const propagator = new W3CTraceContextPropagator();
 
   function open(parent: api.Context, name: string, { kind, attributes }: SpanOptions): OpenSpan {
-    const options = { kind: kind ? KINDS[kind] : api.SpanKind.INTERNAL, attributes: known(attributes) };
+    const options = { kind: kind ? KINDS[kind] : api.SpanKind.INTERNAL, attributes: withoutUndefined(attributes) };
     const span = spans.startSpan(name, options, parent);
     const context = api.trace.setSpan(parent, span);
     return {
       context,
-      set: (more) => void span.setAttributes(known(more)),
+      set: (more) => void span.setAttributes(withoutUndefined(more)),
       run: (work) => api.context.with(context, work),
       end(failure) {
         if (failure !== undefined) {
@@ -73,7 +73,7 @@ export function createTracer(service: string, { endpoint, ratio }: TracingSettin
     inject(span, write) {
       propagator.inject((span as OpenSpan).context, write, { set: (carrier, key, value) => carrier(key, value) });
     },
-    annotate: (attributes) => void api.trace.getActiveSpan()?.setAttributes(known(attributes)),
+    annotate: (attributes) => void api.trace.getActiveSpan()?.setAttributes(withoutUndefined(attributes)),
     ids() {
       const { traceId, spanId } = api.trace.getActiveSpan()?.spanContext() ?? {};
       return traceId && spanId ? { trace_id: traceId, span_id: spanId } : undefined;
@@ -83,7 +83,7 @@ export function createTracer(service: string, { endpoint, ratio }: TracingSettin
   return { tracer, flush: () => provider.shutdown() };
 }
 
-function known(attributes: Attributes = {}): api.Attributes {
-  const set = Object.entries(attributes).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(set) as api.Attributes;
+function withoutUndefined(attributes: Attributes = {}): api.Attributes {
+  const entries = Object.entries(attributes).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as api.Attributes;
 }

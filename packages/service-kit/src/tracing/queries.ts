@@ -1,14 +1,14 @@
 import type pg from "pg";
 import { tracer, withSpan } from "./tracer.ts";
 
-/** Makes a span of each query of a pool: its statement's name and how long it took, the wait for a connection included. */
+/** Traces each query of a pool, with its statement's name. The span includes the wait for a connection. */
 export function traceQueries(pool: pg.Pool): void {
   if (tracer() === undefined) return;
-  const query = pool.query.bind(pool) as (...given: unknown[]) => Promise<unknown>;
-  pool.query = ((...given: unknown[]) => {
-    const name = nameOf(given[0]);
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
+  pool.query = ((...args: unknown[]) => {
+    const name = nameOf(args[0]);
     const attributes = { "db.system.name": "postgresql", "db.query.summary": name };
-    return withSpan(name, { kind: "client", attributes }, () => query(...given));
+    return withSpan(name, { kind: "client", attributes }, () => query(...args));
   }) as typeof pool.query;
 }
 

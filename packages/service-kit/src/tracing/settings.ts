@@ -1,13 +1,13 @@
 import type { Environment } from "../environment.ts";
 
 export type TracingSettings = {
-  /** Base URL of an OTLP collector that speaks HTTP. */
+  /** The base URL of a collector for OTLP over HTTP. */
   endpoint: string;
-  /** How much of the traces is kept, from 0 to 1; a service that is called goes by its caller. */
+  /** The share of traces that is sampled, from 0 to 1. A called service follows its caller's decision. */
   ratio: number;
 };
 
-/** Reads OpenTelemetry's own variables; undefined, and everything off, without an endpoint. */
+/** Reads OpenTelemetry's variables. Returns undefined, which turns tracing off, if no endpoint is set. */
 export function readTracing(environment: Environment): TracingSettings | undefined {
   const endpoint = environment.optionalUrl("OTEL_EXPORTER_OTLP_ENDPOINT", ["http", "https"]);
   const ratio = environment.ratio("OTEL_TRACES_SAMPLER_ARG", 1);

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { nodeFlags } from "@parley/test-support";
 import { expect, test } from "vitest";
 
-// Says which of the SDK's modules are loaded.
+// Prints the SDK's modules that are loaded.
 const WATCH = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from "node:module";
   registerHooks({ resolve(specifier, context, next) {
@@ -12,7 +12,7 @@ const WATCH = `data:text/javascript,${encodeURIComponent(`
   } });
 `)}`;
 
-async function loadedWith(settings: string): Promise<string> {
+async function startWith(settings: string): Promise<string> {
   const script = `
     import { createLogger, Lifecycle, tracer } from "./src/index.ts";
     import { startTracing } from "./src/tracing/start.ts";
@@ -27,12 +27,12 @@ async function loadedWith(settings: string): Promise<string> {
   return stdout;
 }
 
-test("without settings there is no tracer, and nothing of the SDK is loaded", async () => {
-  expect(await loadedWith("undefined")).toBe("tracer undefined\n");
+test("without settings, installs no tracer and loads nothing of the SDK", async () => {
+  expect(await startWith("undefined")).toBe("tracer undefined\n");
 });
 
-test("with settings there is one", async () => {
-  const loaded = await loadedWith('{ endpoint: "http://127.0.0.1:9", ratio: 1 }');
-  expect(loaded).toContain("loaded @opentelemetry/sdk-trace");
-  expect(loaded).toContain("tracer object");
+test("with settings, loads the SDK and installs a tracer", async () => {
+  const output = await startWith('{ endpoint: "http://127.0.0.1:9", ratio: 1 }');
+  expect(output).toContain("loaded @opentelemetry/sdk-trace");
+  expect(output).toContain("tracer object");
 });

@@ -3,10 +3,10 @@ import type { Logger } from "../logger.ts";
 import type { TracingSettings } from "./settings.ts";
 import { installTracer } from "./tracer.ts";
 
-/** For what has not been sent when the service stops. */
-const FLUSH_MS = 3_000;
+/** How long the last batch of spans may take when the service stops. */
+const FLUSH_TIMEOUT_MS = 3_000;
 
-/** Turns traces on; without settings it does nothing, and loads nothing. */
+/** Turns tracing on. Without settings it does nothing and loads no library. */
 export async function startTracing(
   service: string,
   settings: TracingSettings | undefined,
@@ -17,5 +17,5 @@ export async function startTracing(
   const { createTracer } = await import("./opentelemetry.ts");
   const { tracer, flush } = createTracer(service, settings, log);
   installTracer(tracer);
-  lifecycle.onClose("traces", flush, FLUSH_MS);
+  lifecycle.onClose("traces", flush, FLUSH_TIMEOUT_MS);
 }

@@ -2,62 +2,61 @@ export type Attributes = Readonly<Record<string, string | number | readonly stri
 
 export type SpanOptions = { kind?: "client" | "server"; attributes?: Attributes };
 
-/** A piece of work, as it will stand in its trace. */
+/** An operation in a trace. */
 export type Span = {
   set(attributes: Attributes): void;
-  /** Runs `work` with this span as the parent of whatever it begins. */
+  /** Runs `work`. Spans that it opens become children of this span. */
   run<T>(work: () => T): T;
-  /** Ends it; `failure` is a stable code or a name, never a message. */
+  /** Ends the span. `failure` is a stable code or an error's name, never a message. */
   end(failure?: string): void;
 };
 
-/** What the seams of a service need of a tracing library. */
+/** The operations of a tracing library that a service uses. */
 export type Tracer = {
-  /** A span that begins a trace. */
+  /** Opens the first span of a new trace. */
   root(name: string, options: SpanOptions): Span;
-  /** A span under the one that is being run; undefined where none is. */
+  /** Opens a child of the active span. Undefined if no span is active. */
   child(name: string, options: SpanOptions): Span | undefined;
-  /** A span under a caller's, read from what came with its call; undefined when the caller sent none. */
+  /** Opens a child of a caller's span, whose context `read` returns by header name. Undefined if the caller sent none. */
   remote(read: (key: string) => string | undefined, name: string, options: SpanOptions): Span | undefined;
-  /** Writes what a peer needs to go on under `span`. */
+  /** Writes the headers from which a peer opens a child of `span`. */
   inject(span: Span, write: (key: string, value: string) => void): void;
-  /** Adds to the span that is being run. */
+  /** Adds attributes to the active span. */
   annotate(attributes: Attributes): void;
-  /** What log lines carry of the span that is being run. */
+  /** Returns the ids of the active span, for log lines. */
   ids(): { trace_id: string; span_id: string } | undefined;
   /** Runs `work` outside any trace. */
   outside<T>(work: () => T): T;
 };
 
-// One a process, as its metrics' registry and its exporter are; undefined, and no library loaded, unless traces are wanted.
+// One per process. Undefined, without any tracing library loaded, if tracing is off.
 let installed: Tracer | undefined;
 
 export function installTracer(tracer: Tracer | undefined): void {
   installed = tracer;
 }
 
-/** The process's tracer; undefined when traces are off. */
+/** Returns the process's tracer; undefined if tracing is off. */
 export function tracer(): Tracer | undefined {
   return installed;
 }
 
-/** A span under the one that is being run, to be ended by the caller; undefined when there is nothing to trace. */
+/** Opens a child of the active span, which the caller must end. Undefined if no span is active or tracing is off. */
 export function openSpan(name: string, options: SpanOptions): Span | undefined {
   return installed?.child(name, options);
 }
 
-/** Runs `work` as a span under the one that is being run; just runs it when there is nothing to trace. */
+/** Runs `work` in a child of the active span. Runs it without a span if there is none or tracing is off. */
 export function withSpan<T>(name: string, options: SpanOptions, work: (span?: Span) => Promise<T>): Promise<T> {
   const span = openSpan(name, options);
-  return span === undefined
-    ? work()
-    : ended(
-        span,
-        span.run(() => work(span)),
-      );
+  if (span === undefined) return work();
+  return endWith(
+    span,
+    span.run(() => work(span)),
+  );
 }
 
-async function ended<T>(span: Span, work: Promise<T>): Promise<T> {
+async function endWith<T>(span: Span, work: Promise<T>): Promise<T> {
   try {
     const result = await work;
     span.end();
@@ -68,7 +67,7 @@ async function ended<T>(span: Span, work: Promise<T>): Promise<T> {
   }
 }
 
-/** What a span says of an error: its stable code or its name. */
+/** Returns what a span records of an error: its stable code or its name. */
 export function failureOf(error: unknown): string {
   const { code, name } = error as { code?: unknown; name?: unknown };
   if (typeof code === "string" || typeof code === "number") return String(code);

@@ -68,7 +68,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-test("a row comes back as it was stored, and stored twice is there once", async () => {
+test("a row is read as it was stored, and storing it again changes nothing", async () => {
   await insertCalls(database, [row]);
   await insertCalls(database, [
     { ...row, outcome: "cancelled" },
@@ -80,7 +80,7 @@ test("a row comes back as it was stored, and stored twice is there once", async 
   ]);
 });
 
-test("every migration can be taken back with rows in its tables, and applied again", async () => {
+test("every migration can be rolled back and applied again with rows in the table", async () => {
   await insertCalls(database, [row]);
   expect(await rollback(target, migrations.length)).toHaveLength(migrations.length);
   expect((await migrate(target)).applied).toHaveLength(migrations.length);

@@ -14,11 +14,11 @@ const config = (url: string) => `
   providers: { fake: { base_url: "${url}" } }
 `;
 
-describe("told to stop", () => {
+describe("a stopped service", () => {
   let proxy: TestProxy;
   const calls: Promise<string>[] = [];
   const turns = { short: randomUUID(), long: randomUUID() };
-  let tookMs = 0;
+  let stopMs = 0;
   beforeAll(async () => {
     proxy = await startTestProxy({ config: config(provider.url) });
     provider.reset();
@@ -30,23 +30,23 @@ describe("told to stop", () => {
     );
     const started = performance.now();
     await proxy.close();
-    tookMs = performance.now() - started;
+    stopMs = performance.now() - started;
   });
   afterAll(() => proxy.drop());
 
-  test("a reply that ends within the grace period is whole, a longer one is told that it failed", async () => {
+  test("completes a generation that ends within the grace period, and fails a longer one", async () => {
     expect(await Promise.all(calls)).toEqual(["COMPLETE", "PROVIDER_ERROR"]);
   });
 
-  test("it is gone within the grace period, and so are its calls to the provider", () => {
-    expect(tookMs).toBeGreaterThan(600);
-    expect(tookMs).toBeLessThan(2_500);
+  test("stops within the grace period and leaves no request to the provider open", () => {
+    expect(stopMs).toBeGreaterThan(600);
+    expect(stopMs).toBeLessThan(2_500);
     expect(
       provider.requests.filter((each) => each.endedAt === undefined && each.closedByClientAt === undefined),
     ).toEqual([]);
   });
 
-  test("no row is lost", async () => {
+  test("loses no row of the call log", async () => {
     expect((await proxy.rowsOf("ws_test", turns.short))[0]).toMatchObject({ outcome: "complete" });
     expect((await proxy.rowsOf("ws_test", turns.long))[0]).toMatchObject({
       outcome: "provider_error",
@@ -55,8 +55,8 @@ describe("told to stop", () => {
   });
 });
 
-describe("when its file changes", () => {
-  test("it follows without a restart, calls in flight go on, and a bad file changes nothing", async () => {
+describe("a changed LLM_CONFIG", () => {
+  test("applies without a restart and without ending running generations, and changes nothing when it is invalid", async () => {
     const other = await startFakeProvider();
     const proxy = await startTestProxy({ config: config(provider.url) });
     const urlOf = async (name: string) =>
@@ -84,8 +84,8 @@ describe("when its file changes", () => {
   });
 });
 
-describe("the providers' admin service", () => {
-  test("lists what is configured, by name, and never a key", async () => {
+describe("ProviderAdminService", () => {
+  test("lists the configured providers by name without their keys, and checks them", async () => {
     const proxy = await startTestProxy({
       environment: {
         OPENAI_BASE_URL: provider.url,
@@ -114,7 +114,7 @@ describe("the providers' admin service", () => {
       ).toBeGreaterThanOrEqual(50);
       for (const [model, result] of [
         ["openai:status-401", "provider_auth"],
-        ["nobody:x", "model_unknown"],
+        ["unknown:x", "model_unknown"],
         ["builtin:extractive", "ok"],
       ] as const) {
         expect((await proxy.admin.providers.checkProvider({ model })).result).toBe(result);
@@ -125,7 +125,7 @@ describe("the providers' admin service", () => {
     }
   });
 
-  test("is closed to whoever has no admin token", async () => {
+  test("refuses a call without the admin token", async () => {
     const proxy = await startTestProxy({ config: config(provider.url) });
     try {
       const response = await fetch(`${proxy.opsUrl}/parley.llm.v1.ProviderAdminService/ListProviders`, {

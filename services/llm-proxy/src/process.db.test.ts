@@ -17,7 +17,7 @@ import {
 } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-const TOKEN = "token-of-the-tests";
+const TOKEN = "test-token";
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 let database: TestDatabase;
@@ -50,8 +50,8 @@ async function environment() {
   };
 }
 
-describe("the migration process", () => {
-  test("creates the role and the schema, says what it applied, and the second time nothing", async () => {
+describe("migrate", () => {
+  test("creates the role and the schema, and prints only the migrations that it applied", async () => {
     const env = { DATABASE_URL: database.url, DATABASE_PASSWORD: "llm-test" };
     const first = await run("migrate.ts", env);
     expect((await first.exited).code).toBe(0);
@@ -63,7 +63,7 @@ describe("the migration process", () => {
 });
 
 describe("the service's log", () => {
-  test.each(["info", "debug"])("at %s holds no key, no prompt, no reply and no text of a provider", async (level) => {
+  test.each(["info", "debug"])("at level %s has no key, prompt, reply or text of a provider", async (level) => {
     const secrets = {
       key: "sk-SECRETKEY123",
       prompt: "PROMPTMARKER what is wrong with me",
@@ -97,47 +97,43 @@ describe("the service's log", () => {
       messages: [{ role: Role.USER, content: secrets.prompt }],
     });
     const request = { workspaceId: "w", turnId: randomUUID(), model: "", prompt: toBinary(PromptSchema, prompt) };
-    const seen: string[] = [];
+    const events: string[] = [];
     for (let call = 0; call < 5; call++) {
       for await (const { event } of client.generate(request, { timeoutMs: 10_000 })) {
-        seen.push(event.case === "delta" ? event.value.text : JSON.stringify(event.value));
+        events.push(event.case === "delta" ? event.value.text : JSON.stringify(event.value));
       }
     }
     channel.close();
-    expect(seen.join()).not.toMatch(/ERRORMARKER|SECRETKEY/);
+    expect(events.join()).not.toMatch(/ERRORMARKER|SECRETKEY/);
     expect(await service.stop()).toEqual({ code: 0, signal: null });
     const output = service.output();
     expect(output).toContain("attempt failed");
     if (level === "debug") expect(output).toContain("context_length_exceeded");
     else expect(output).not.toContain("context_length_exceeded");
-    expect(output).not.toMatch(/MARKER|SECRETKEY|token-of-the-tests/);
+    expect(output).not.toMatch(/MARKER|SECRETKEY|test-token/);
   });
 });
 
-describe("a start that cannot succeed", () => {
+describe("a start", () => {
   test.each([
+    ["a missing file", async () => ({ LLM_CONFIG: "/nowhere/llm.yaml" }), /LLM_CONFIG cannot be read \(ENOENT\)/],
     [
-      "a file that is not there",
-      async () => ({ LLM_CONFIG: "/nowhere/llm.yaml" }),
-      /LLM_CONFIG cannot be read \(ENOENT\)/,
-    ],
-    [
-      "a file with mistakes",
+      "an invalid file",
       async () => {
         const path = join(folder, "bad.yaml");
-        writeFileSync(path, "providers: { groq: { preset: groq } }\ndefault_model: nobody:x\n");
+        writeFileSync(path, "providers: { groq: { preset: groq } }\ndefault_model: unknown:x\n");
         return { LLM_CONFIG: path };
       },
-      /GROQ_API_KEY is not set; the default model nobody:x/,
+      /GROQ_API_KEY is not set; the default model unknown:x/,
     ],
     [
-      "a default model nobody has",
+      "an unknown default model",
       async () => ({ DEFAULT_MODEL: "openai:x" }),
       /openai:x is not a model of a configured/,
     ],
-    ["no token", async () => ({ INTERNAL_TOKEN: "" }), /INTERNAL_TOKEN is not set/],
-  ])("%s: says what is wrong and exits 1", async (_, wrong, message) => {
-    const service = await run("main.ts", { ...(await environment()), ...(await wrong()) });
+    ["a missing token", async () => ({ INTERNAL_TOKEN: "" }), /INTERNAL_TOKEN is not set/],
+  ])("with %s prints the problems and exits 1", async (_, overrides, message) => {
+    const service = await run("main.ts", { ...(await environment()), ...(await overrides()) });
     expect((await service.exited).code).toBe(1);
     expect(service.output()).toMatch(message);
   });

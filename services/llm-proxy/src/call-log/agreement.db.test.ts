@@ -24,64 +24,66 @@ afterAll(async () => {
   await Promise.all([first.close(), second.close()]);
 });
 
-/** What a provider can do wrong, and right. */
-const WAYS: Record<string, Reply> = {
-  answers: {},
-  "refuses our key": { status: 401 },
-  "does not know the model": { status: 404 },
+/** Behaviours of a provider. */
+const BEHAVIOURS: Record<string, Reply> = {
+  responds: {},
+  "refuses the key": { status: 401 },
+  "does not have the model": { status: 404 },
   fails: { status: 500 },
   "limits the rate": { status: 429, headers: { "retry-after": "0" } },
-  "limits for long": { status: 429, headers: { "retry-after": "60" } },
+  "asks for a long wait": { status: 429, headers: { "retry-after": "60" } },
   stalls: { hangs: true },
   "stalls after a token": { fault: "stall", afterTokens: 1, everyMs: 5 },
   "cuts before a token": { fault: "cut", afterTokens: 0 },
   "cuts after tokens": { fault: "cut", afterTokens: 3, everyMs: 5 },
-  "says that it failed, amid a stream": { fault: "error", afterTokens: 2, everyMs: 5 },
-  "ends without an end": { fault: "end", afterTokens: 2, everyMs: 5 },
-  "lies about its type": { headers: { "content-type": "text/html" }, body: "<html>" },
-  "lies about its success": {
+  "sends an error in the stream": { fault: "error", afterTokens: 2, everyMs: 5 },
+  "ends without a finish reason": { fault: "end", afterTokens: 2, everyMs: 5 },
+  "sends HTML": { headers: { "content-type": "text/html" }, body: "<html>" },
+  "sends an error with status 200": {
     headers: { "content-type": "text/event-stream" },
     body: 'data: {"error":{"code":429}}\n\n',
   },
-  "counts nothing": { usage: null },
-  "counts nonsense": { usage: { prompt_tokens: -1, completion_tokens: 1e300 } },
+  "sends no usage": { usage: null },
+  "sends invalid usage": { usage: { prompt_tokens: -1, completion_tokens: 1e300 } },
 };
 
-test("the ledger's rows agree with what the providers saw, call by call, whatever they do", async () => {
-  const ways = Object.keys(WAYS);
-  const pairs = ways.flatMap((one, index) =>
-    [ways[(index * 5 + 3) % ways.length] ?? "", "answers"].map((two) => [one, two]),
+test("the call log agrees with the requests that the providers received, whatever they do", async () => {
+  const behaviours = Object.keys(BEHAVIOURS);
+  const pairs = behaviours.flatMap((one, index) =>
+    [behaviours[(index * 5 + 3) % behaviours.length] ?? "", "responds"].map((two) => [one, two]),
   );
   let late = 0;
   for (const [one = "", two = ""] of pairs) {
     first.reset();
     second.reset();
-    first.script(() => WAYS[one]);
-    second.script(() => WAYS[two]);
+    first.script(() => BEHAVIOURS[one]);
+    second.script(() => BEHAVIOURS[two]);
     const turnId = randomUUID();
-    const began = Date.now();
+    const startedAt = Date.now();
     const events = await proxy.generate({ turnId });
     const what = `${one}, then ${two}`;
     const [row] = await proxy.rowsOf("ws_test", turnId);
     if (row === undefined) throw new Error(what);
-    const sent = row.tries.filter((tried) => tried.sent);
-    const seen = [...first.requests, ...second.requests];
+    const sent = row.tries.filter((attempt) => attempt.sent);
+    const received = [...first.requests, ...second.requests];
 
-    // As many calls as were seen, of the models that were asked for, in that order.
-    expect(row.attempts, what).toBe(seen.length);
+    // The same requests for the same models in the same order.
+    expect(row.attempts, what).toBe(received.length);
     expect(
-      sent.map((tried) => tried.model.split(":")[1]),
+      sent.map((attempt) => attempt.model.split(":")[1]),
       what,
-    ).toEqual(seen.map((request) => request.model));
-    expect(row.failovers, what).toBe(row.tries.some((tried) => tried.model === "second:two") ? 1 : 0);
-    // A call that is said to have completed was sent to its end, and one that is not was not.
-    for (const [index, tried] of sent.entries()) {
-      const request = seen[index];
-      if (tried.outcome === "complete") expect(request?.endedAt, what).toBeDefined();
-      expect(Math.abs(began + tried.startedMs + tried.queueMs - (request?.receivedAt ?? 0)), what).toBeLessThan(1_000);
-      if (tried.firstTokenMs > 0) expect(request?.tokensSent, what).toBeGreaterThan(0);
+    ).toEqual(received.map((request) => request.model));
+    expect(row.failovers, what).toBe(row.tries.some((attempt) => attempt.model === "second:two") ? 1 : 0);
+    // The provider sent a complete attempt to its end, and at the time that the row has.
+    for (const [index, attempt] of sent.entries()) {
+      const request = received[index];
+      if (attempt.outcome === "complete") expect(request?.endedAt, what).toBeDefined();
+      expect(Math.abs(startedAt + attempt.startedMs + attempt.queueMs - (request?.receivedAt ?? 0)), what).toBeLessThan(
+        1_000,
+      );
+      if (attempt.firstTokenMs > 0) expect(request?.tokensSent, what).toBeGreaterThan(0);
     }
-    // One end, and the row says the same of it as the stream.
+    // The row agrees with the stream's only end message.
     expect(events.ends, what).toHaveLength(1);
     expect(row.outcome, what).toBe(statusOf(events).toLowerCase());
     expect(row.tries.at(-1)?.outcome, what).toBe(row.outcome);
@@ -91,11 +93,11 @@ test("the ledger's rows agree with what the providers saw, call by call, whateve
       events.end.tokensEstimated,
       events.end.attempts,
     ]);
-    // Tokens are the provider's own count where it gave one, and where it gave none marked as ours.
-    const answeredBy = row.model === "first:one" ? one : two;
-    if (row.outcome === "complete") expect(row.estimated, what).toBe(answeredBy.startsWith("counts n"));
+    // The tokens are the provider's counts if it sent valid ones, otherwise estimated.
+    const lastBehaviour = row.model === "first:one" ? one : two;
+    if (row.outcome === "complete") expect(row.estimated, what).toBe(lastBehaviour.endsWith("usage"));
     if (row.outcome === "complete" && !row.estimated) expect([row.tokensIn, row.tokensOut], what).toEqual([21, 34]);
-    if (row.latencyMs > Date.now() - began + 50) late++;
+    if (row.latencyMs > Date.now() - startedAt + 50) late++;
   }
   expect(late).toBe(0);
 }, 60_000);

@@ -33,8 +33,8 @@ afterAll(async () => {
 });
 afterEach(() => provider.reset());
 
-describe("the call ledger", () => {
-  test("tells of a reply what the provider saw", async () => {
+describe("the call log", () => {
+  test("has a row with what the provider received and sent", async () => {
     const turnId = randomUUID();
     provider.script([{ status: 503 }, { status: 503 }, { firstTokenMs: 60, everyMs: 10 }]);
     const before = Date.now();
@@ -67,13 +67,13 @@ describe("the call ledger", () => {
     ["fake:cut-after-3", { outcome: "provider_error", reason: "truncated", estimated: true, tokensOut: 3 }],
     ["fake:html", { outcome: "provider_error", reason: "not_a_stream" }],
     ["fake:default", { outcome: "complete", cost: null }],
-  ])("says how it ended: %s", async (model, expected) => {
+  ])("has the outcome and the reason: %s", async (model, expected) => {
     const turnId = randomUUID();
     await proxy.generate({ turnId, model });
     expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject(expected);
   });
 
-  test("keeps no name that is no model's", async () => {
+  test("does not store an invalid model name", async () => {
     const turnId = randomUUID();
     await proxy.generate({ turnId, model: "anything\0at all" });
     expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject({
@@ -84,7 +84,7 @@ describe("the call ledger", () => {
     });
   });
 
-  test("has one row a call: the calls of a turn stand in order, and only under their workspace", async () => {
+  test("lists the generations of a turn in order, and only for its workspace", async () => {
     const turnId = randomUUID();
     for (const model of ["fake:one", "fake:two"]) await proxy.generate({ turnId, model });
     const rows = await proxy.rowsOf("ws_test", turnId, 2);
@@ -98,7 +98,7 @@ describe("the call ledger", () => {
     expect((await proxy.admin.calls.listCalls({ workspaceId: "ws_other", turnId })).calls).toEqual([]);
   });
 
-  test("is listed by workspace and month, the newest first, a page at a time, each call once", async () => {
+  test("lists a workspace's month in pages, the newest first and each generation once", async () => {
     const workspaceId = "ws_pages";
     const turnIds = Array.from({ length: 7 }, () => randomUUID());
     for (const turnId of turnIds) await proxy.generate({ turnId, workspaceId });
@@ -114,10 +114,10 @@ describe("the call ledger", () => {
     } while (pageToken !== "");
     expect(listed).toEqual(turnIds.toReversed());
     expect((await proxy.admin.calls.listCallsOfMonth({ workspaceId, month: "2020-01" })).calls).toEqual([]);
-    expect((await proxy.admin.calls.listCallsOfMonth({ workspaceId: "ws_none" })).calls).toEqual([]);
+    expect((await proxy.admin.calls.listCallsOfMonth({ workspaceId: "ws_empty" })).calls).toEqual([]);
   });
 
-  test("adds up what a month's calls used and cost, by workspace", async () => {
+  test("sums tokens and cost of a month by workspace", async () => {
     const workspaceId = "ws_sums";
     for (const model of ["fake:priced", "fake:priced", "fake:other", "fake:no-usage", "fake:status-401"]) {
       const turnId = randomUUID();
@@ -141,13 +141,13 @@ describe("the call ledger", () => {
     expect((await proxy.admin.calls.sumCalls({ month: "2020-01" })).sums).toEqual([]);
   });
 
-  test("a call is of the month its turn was reserved in, whenever it began", async () => {
+  test("counts a generation for the month that its turn was reserved in", async () => {
     const [turnId, other] = [randomUUID(), randomUUID()];
     await proxy.generate({ turnId, workspaceId: "ws_reserved", month: "2031-01" });
     await proxy.generate({ turnId: other, workspaceId: "ws_reserved" });
     await Promise.all([turnId, other].map((each) => proxy.rowsOf("ws_reserved", each)));
     const callsOf = async (month: string) => {
-      const { sums } = await proxy.admin.calls.sumCalls({ month, workspaceIds: ["ws_reserved", "ws_none"] });
+      const { sums } = await proxy.admin.calls.sumCalls({ month, workspaceIds: ["ws_reserved", "ws_empty"] });
       return sums.map(({ workspaceId, calls }) => [workspaceId, calls]);
     };
     expect(await callsOf("2031-01")).toEqual([["ws_reserved", 1n]]);
@@ -157,7 +157,7 @@ describe("the call ledger", () => {
     await expect(proxy.admin.calls.sumCalls({ workspaceIds: tooMany })).rejects.toThrow("workspace_ids");
   });
 
-  test("a month is UTC's, to the last moment, whatever the database's time zone", async () => {
+  test("a month begins and ends in UTC, whatever the database's time zone", async () => {
     const connection = await proxy.database.connect();
     try {
       await connection.query("BEGIN; SET LOCAL timezone = 'Pacific/Auckland'");
@@ -183,16 +183,16 @@ describe("the call ledger", () => {
   });
 
   test.each([
-    ["a page of a size that is none", { workspaceId: "w", pageSize: -1 }, "page_size"],
-    ["a page too large", { workspaceId: "w", pageSize: 1_001 }, "page_size"],
-    ["a place that is none", { workspaceId: "w", pageToken: "1.x" }, "page_token"],
-    ["a month that is none", { workspaceId: "w", month: "2026-13" }, "month"],
-    ["no workspace", { workspaceId: "" }, "workspace_id"],
-  ])("refuses to list %s", async (_, request, named) => {
-    await expect(proxy.admin.calls.listCallsOfMonth(request)).rejects.toThrow(named);
+    ["a negative page size", { workspaceId: "w", pageSize: -1 }, "page_size"],
+    ["too large a page", { workspaceId: "w", pageSize: 1_001 }, "page_size"],
+    ["an invalid page token", { workspaceId: "w", pageToken: "1.x" }, "page_token"],
+    ["an invalid month", { workspaceId: "w", month: "2026-13" }, "month"],
+    ["a missing workspace", { workspaceId: "" }, "workspace_id"],
+  ])("refuses to list %s", async (_, request, field) => {
+    await expect(proxy.admin.calls.listCallsOfMonth(request)).rejects.toThrow(field);
   });
 
-  test("is read by its indexes, however many workspaces there are", async () => {
+  test("lists a month by its index", async () => {
     const { rows } = await proxy.database.query<{ indexes: number }>(
       "SELECT count(*)::integer AS indexes FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = 'calls_month' AND i.indisvalid",
     );
@@ -203,14 +203,14 @@ describe("the call ledger", () => {
     expect(JSON.stringify(plan.rows)).toContain("calls_month");
   });
 
-  test("refuses to list what has no workspace or turn", async () => {
+  test("refuses to list a turn without a workspace id or a turn id", async () => {
     await expect(proxy.admin.calls.listCalls({ workspaceId: "", turnId: randomUUID() })).rejects.toThrow(
       "workspace_id",
     );
     await expect(proxy.admin.calls.listCalls({ workspaceId: "w", turnId: "x" })).rejects.toThrow("turn_id");
   });
 
-  test("a thousand replies leave a thousand rows", async () => {
+  test("has a row for each of a thousand concurrent generations", async () => {
     const calls = Array.from({ length: 1_000 }, () =>
       proxy.generate({ model: "builtin:extractive", workspaceId: "ws_many" }),
     );
@@ -225,8 +225,8 @@ describe("the call ledger", () => {
   });
 });
 
-describe("the ledger's retention", () => {
-  test("deletes what is older, of every workspace, in small batches, and nothing else", async () => {
+describe("retention", () => {
+  test("deletes only the expired rows of every workspace, in batches", async () => {
     const insert = (workspaceId: string, count: number, ageDays: number) =>
       proxy.database.query(
         `INSERT INTO llm.calls
@@ -244,7 +244,7 @@ describe("the ledger's retention", () => {
     const log = createLogger("test", "silent");
     const { signal } = new AbortController();
     const remove = () => deleteOldCalls({ database: proxy.database, days: 30, batchRows: 10, log }, signal);
-    // Two replicas at once.
+    // As two replicas do.
     const deleted = await Promise.all([remove(), remove()]);
     expect(deleted[0] + deleted[1]).toBe(32);
     expect(await remove()).toBe(0);
@@ -258,8 +258,8 @@ describe("the ledger's retention", () => {
   });
 });
 
-describe("with its database away", () => {
-  test("replies go on, and their rows are stored when it is back, each once", async () => {
+describe("while the database is down", () => {
+  test("generations go on, and each row is stored once when the database is back", async () => {
     const turnId = randomUUID();
     const network = await startTcpProxy({ targetPort: Number(new URL(proxy.databaseUrl).port) });
     const url = new URL(proxy.databaseUrl);
@@ -279,7 +279,7 @@ describe("with its database away", () => {
       expect((await fetch(`${other.opsUrl}/healthz/ready`)).status).toBe(200);
       await network.resume();
       expect(await proxy.rowsOf("ws_test", turnId, 3)).toHaveLength(3);
-      // It counts a row once it has heard that the row is there.
+      // A row is counted after the database has confirmed it.
       await eventually(
         () => other.metric('parley_llm_call_log_rows_total{result="late",service="llm-proxy"}'),
         (late) => late === 3,

@@ -27,7 +27,7 @@ afterEach(() => provider.reset());
 const metric = (outcome: string) =>
   proxy.metric(`parley_llm_embeddings_total{provider="near",outcome="${outcome}",service="llm-proxy"}`);
 
-/** What a caller is told of a failure. */
+/** Returns the status and the code of a failed call. */
 async function failureOf(call: Promise<unknown>) {
   const error = await call.then(
     () => undefined,
@@ -36,7 +36,7 @@ async function failureOf(call: Promise<unknown>) {
   return error && [status[error.status], error.code];
 }
 
-test("texts become vectors in their order, with the model, its length and the tokens", async () => {
+test("returns one vector per text in order, with the model, the dimensions and the tokens", async () => {
   const before = (await metric("complete")) ?? 0;
   const { model, dimensions, tokens, embeddings } = await proxy.embed(["one two", "three"]);
   expect({ model, dimensions, tokens }).toEqual({ model: "near:small@64", dimensions: 64, tokens: 3 });
@@ -54,12 +54,12 @@ test("texts become vectors in their order, with the model, its length and the to
   ).toBeGreaterThanOrEqual(3);
 });
 
-test("without texts only the model is told, and nobody is asked", async () => {
+test("without texts, returns only the model and sends no request", async () => {
   expect(await proxy.embed([])).toMatchObject({ model: "near:small@64", embeddings: [], tokens: 0 });
   expect(provider.requests).toEqual([]);
 });
 
-test("too many texts, an empty one, a huge one or no workspace are refused", async () => {
+test("refuses too many texts, a blank text, a long text and a missing workspace", async () => {
   for (const call of [
     proxy.embed(Array.from({ length: 65 }, () => "a")),
     proxy.embed(["a", " "]),
@@ -70,12 +70,12 @@ test("too many texts, an empty one, a huge one or no workspace are refused", asy
   expect(provider.requests).toEqual([]);
 });
 
-describe("a provider that fails", () => {
+describe("a provider", () => {
   test.each([
-    ["once", [{ status: 500 }], 2],
-    ["to keep its connection once", [{ fault: "cut" as const }], 2],
-    ["to send what was asked once", [{ body: '{"data":[]}' }], undefined],
-  ])("%s", async (_, script, requests) => {
+    ["fails once", [{ status: 500 }], 2],
+    ["closes its connection once", [{ fault: "cut" as const }], 2],
+    ["sends no vectors once", [{ body: '{"data":[]}' }], undefined],
+  ])("that %s is retried if the failure is retryable", async (_, script, requests) => {
     provider.script(script);
     const call = proxy.embed(["a"]);
     if (requests === undefined) expect(await failureOf(call)).toEqual(["ABORTED", "provider_error"]);
@@ -85,20 +85,20 @@ describe("a provider that fails", () => {
 
   test.each([
     ["refuses the key", { status: 401 }, "provider_auth", 1],
-    ["limits", { status: 429, headers: { "retry-after": "60" } }, "provider_rate_limited", 1],
-    ["goes on failing", { status: 503 }, "provider_error", 2],
-    ["never answers", { hangs: true }, "provider_timeout", 1],
-    ["sends a page", { body: "<!doctype html>" }, "provider_error", 1],
-    ["sends numbers that are none", { body: '{"data":[{"index":0,"embedding":[1,null]}]}' }, "provider_error", 1],
-    ["sends a vector without direction", { body: '{"data":[{"index":0,"embedding":[0,0]}]}' }, "provider_error", 1],
-  ])("and %s ends the call with its code", async (_, reply, code, requests) => {
+    ["limits the rate", { status: 429, headers: { "retry-after": "60" } }, "provider_rate_limited", 1],
+    ["keeps failing", { status: 503 }, "provider_error", 2],
+    ["never responds", { hangs: true }, "provider_timeout", 1],
+    ["sends an HTML page", { body: "<!doctype html>" }, "provider_error", 1],
+    ["sends a vector with null", { body: '{"data":[{"index":0,"embedding":[1,null]}]}' }, "provider_error", 1],
+    ["sends a vector of zeros", { body: '{"data":[{"index":0,"embedding":[0,0]}]}' }, "provider_error", 1],
+  ])("that %s ends the call with its code", async (_, reply, code, requests) => {
     provider.script(() => reply);
     expect(await failureOf(proxy.embed(["a"]))).toEqual(["ABORTED", code]);
     expect(provider.requests).toHaveLength(requests);
   });
 });
 
-test("a caller who does not wait any longer takes the provider's call along", async () => {
+test("closes the provider's connection when the call's deadline passes", async () => {
   provider.script([{ hangs: true }]);
   expect(await failureOf(proxy.embed(["a"], { timeoutMs: 300 }))).toEqual(["DEADLINE_EXCEEDED", "deadline_exceeded"]);
   await eventually(
@@ -107,7 +107,7 @@ test("a caller who does not wait any longer takes the provider's call along", as
   );
 });
 
-test("where no model is configured any more, callers are told so", async () => {
+test("refuses texts when no model is configured any more", async () => {
   proxy.writeConfig(config(""));
   await eventually(
     () => proxy.embed([]),

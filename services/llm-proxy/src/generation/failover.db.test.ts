@@ -33,15 +33,15 @@ afterEach(() => {
 
 describe("a route", () => {
   test.each([
-    ["refuses our key", { status: 401 }, 1],
-    ["does not know the model", { status: 404 }, 1],
+    ["refuses the key", { status: 401 }, 1],
+    ["does not have the model", { status: 404 }, 1],
     ["fails", { status: 500 }, 2],
-    ["limits for long", { status: 429, headers: { "retry-after": "60" } }, 1],
-    ["dies", { fault: "cut", afterTokens: 0 }, 2],
-    ["answers an error in the stream", { fault: "error", afterTokens: 0 }, 2],
-    ["does not start", { hangs: true }, 1],
-    ["sends a page", { headers: { "content-type": "text/html" }, body: "<html>" }, 1],
-  ] as const)("whose first model %s is answered by the next", async (_, reply, attempts) => {
+    ["asks for a long wait", { status: 429, headers: { "retry-after": "60" } }, 1],
+    ["closes the connection", { fault: "cut", afterTokens: 0 }, 2],
+    ["sends an error in the stream", { fault: "error", afterTokens: 0 }, 2],
+    ["does not respond", { hangs: true }, 1],
+    ["sends an HTML page", { headers: { "content-type": "text/html" }, body: "<html>" }, 1],
+  ] as const)("whose first model %s fails over to the next", async (_, reply, attempts) => {
     first.script(() => reply);
     const turnId = randomUUID();
     const events = await proxy.generate({ turnId });
@@ -68,7 +68,7 @@ describe("a route", () => {
     expect([first.requests.length, second.requests.length]).toEqual([attempts, 1]);
   });
 
-  test.each(["cut", "stall", "error", "end"] as const)("is never changed after the first token: %s", async (fault) => {
+  test.each(["cut", "stall", "error", "end"] as const)("does not fail over after the first text: %s", async (fault) => {
     first.script(() => ({ everyMs: 20, fault, afterTokens: 3 }));
     const events = await proxy.generate();
     expect(statusOf(events)).toBe(fault === "stall" ? "PROVIDER_TIMEOUT" : "PROVIDER_ERROR");
@@ -78,22 +78,22 @@ describe("a route", () => {
     expect(second.requests).toEqual([]);
   });
 
-  test("that is exhausted ends as its last model did", async () => {
+  test("ends with the outcome of its last model", async () => {
     first.script(() => ({ status: 500 }));
     second.script(() => ({ status: 401 }));
     const events = await proxy.generate({ message: "Who are you?" });
-    // The built-in model closes the route, and always answers.
+    // The built-in model is the last of the route, and always answers.
     expect(events.end).toMatchObject({ model: "builtin:extractive", attempts: 4 });
     expect(events.text).toMatch(/^Sorry, I don't know/);
   });
 });
 
 describe("a breaker", () => {
-  test("opens after faults in a row, spares the provider, and closes when it is back", async () => {
+  test("opens after consecutive faults, refuses requests, and closes when the provider is back", async () => {
     second.script(() => ({ status: 500 }));
     for (let call = 0; call < 2; call++) await proxy.generate({ model: "second:x" });
-    const asked = second.requests.length;
-    expect(asked).toBe(3);
+    const sent = second.requests.length;
+    expect(sent).toBe(3);
     const turnId = randomUUID();
     const events = await proxy.generate({ model: "second:x", turnId });
     const [refused] = await proxy.rowsOf("ws_test", turnId);
@@ -101,7 +101,7 @@ describe("a breaker", () => {
       { sent: false, outcome: "provider_error", reason: "breaker_open", next: "end" },
     ]);
     expect([statusOf(events), events.end.attempts, events.end.model]).toEqual(["PROVIDER_ERROR", 0, ""]);
-    expect(second.requests).toHaveLength(asked);
+    expect(second.requests).toHaveLength(sent);
     expect(await proxy.metric('parley_llm_breaker_state{provider="second",service="llm-proxy"}')).toBe(2);
     second.script(() => undefined);
     await eventually(
@@ -111,21 +111,21 @@ describe("a breaker", () => {
     expect(await proxy.metric('parley_llm_breaker_state{provider="second",service="llm-proxy"}')).toBe(0);
   });
 
-  test("stays closed while the provider answers, whatever it refuses", async () => {
+  test("stays closed while the provider refuses requests with status 400", async () => {
     second.script(() => ({ status: 400 }));
     for (let call = 0; call < 6; call++) await proxy.generate({ model: "second:x" });
     expect(second.requests).toHaveLength(6);
   });
 
-  test("stays closed for replies that break off in the middle", async () => {
+  test("stays closed when streams are cut off after their first text", async () => {
     second.script(() => ({ everyMs: 10, fault: "cut", afterTokens: 3 }));
     for (let call = 0; call < 6; call++) await proxy.generate({ model: "second:x" });
     expect(second.requests).toHaveLength(6);
   });
 });
 
-describe("a cap on calls at once", () => {
-  test("is kept; who waits too long or finds the queue full is refused, or goes to the next model", async () => {
+describe("the concurrency limit", () => {
+  test("refuses generations that wait too long or find the queue full, or fails them over to the next model", async () => {
     second.script(() => ({ everyMs: 60 }));
     const calls = Array.from({ length: 5 }, () => proxy.generate({ model: "narrow:x" }));
     const statuses = (await Promise.all(calls)).map(statusOf).sort();
@@ -142,20 +142,20 @@ describe("a cap on calls at once", () => {
     expect(first.requests).toHaveLength(3);
   });
 
-  test("gives a place back however a call ends", async () => {
+  test("releases the slot however a generation ends", async () => {
     second.script(
       (_, index) => [{ status: 401 }, { fault: "cut" as const, afterTokens: 2 }, { hangs: true }][index % 3],
     );
     for (let call = 0; call < 5; call++) {
       const caller = new AbortController();
-      const asked = second.requests.length;
-      const left = proxy.generate({ model: "narrow:x", signal: caller.signal }).catch(() => undefined);
+      const sent = second.requests.length;
+      const cancelled = proxy.generate({ model: "narrow:x", signal: caller.signal }).catch(() => undefined);
       await eventually(
         () => second.requests.length,
-        (length) => length > asked,
+        (length) => length > sent,
       );
       setTimeout(() => caller.abort(), 50);
-      await left;
+      await cancelled;
     }
     second.script(() => undefined);
     const events = await Promise.all([proxy.generate({ model: "narrow:x" }), proxy.generate({ model: "narrow:x" })]);

@@ -5,7 +5,7 @@ import { type FakeProvider, fixedUsage, startFakeProvider } from "@parley/test-s
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { eventually, startTestProxy, statusOf, type TestProxy } from "../testing/llm-proxy.ts";
 
-const KEY = "sk-of-the-tests";
+const KEY = "sk-test";
 
 let provider: FakeProvider;
 let proxy: TestProxy;
@@ -25,7 +25,7 @@ beforeAll(async () => {
         hasty:
           base_url: ${provider.url}
           timeouts: { first_token_ms: 700, silence_ms: 500, total_ms: 2000 }
-        slow-reader:
+        quiet:
           base_url: ${provider.url}
           timeouts: { silence_ms: 1000 }
     `,
@@ -40,11 +40,11 @@ afterEach(() => provider.reset());
 const TEXT = "Hello from the scripted provider, token by token.";
 
 describe("a reply", () => {
-  test("is streamed as it comes, ends complete and carries the provider's own count", async () => {
-    const seenAfter: number[] = [];
+  test("is streamed as it arrives, ends complete and has the provider's token counts", async () => {
+    const sentAtText: number[] = [];
     const events = await proxy.generate({
       model: "fake:tokens-10-every-50",
-      onText: () => seenAfter.push(provider.requests[0]?.tokensSent ?? 0),
+      onText: () => sentAtText.push(provider.requests[0]?.tokensSent ?? 0),
     });
     expect(events.text).toBe("t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 ");
     expect(events.end).toMatchObject({
@@ -55,17 +55,17 @@ describe("a reply", () => {
       attempts: 1,
     });
     expect(statusOf(events)).toBe("COMPLETE");
-    // Each was here before the provider sent the one after next.
+    // Each text arrived before the provider had sent two more tokens.
     expect(events.texts.length).toBeGreaterThan(5);
-    for (const [index, sent] of seenAfter.entries()) expect(sent).toBeLessThanOrEqual(index + 3);
+    for (const [index, sent] of sentAtText.entries()) expect(sent).toBeLessThanOrEqual(index + 3);
   });
 
-  test("comes in one piece when the provider sent it in one", async () => {
+  test("is not split when the provider sends it at once", async () => {
     const { texts } = await proxy.generate({ model: "fake:tokens-100" });
     expect(texts.length).toBeLessThan(10);
   });
 
-  test("asks the provider for a stream and its count, with its key and headers and nothing of our environment", async () => {
+  test("requests a stream with token counts, with the provider's key and headers and nothing of the environment", async () => {
     await proxy.generate({
       prompt: {
         system: "Be brief.",
@@ -93,7 +93,7 @@ describe("a reply", () => {
     expect(Object.keys(provider.requests[0]?.headers ?? {})).not.toContain("openai-organization");
   });
 
-  test("without a model follows the default", async () => {
+  test("without a model uses the default model", async () => {
     expect((await proxy.generate()).end.model).toBe("fake:tokens-3");
   });
 
@@ -105,35 +105,35 @@ describe("a reply", () => {
     ["split-utf8", "Grüße 👋🏽 日本語 👨‍👩"],
     ["empty", ""],
     ["big-token", "x".repeat(256 * 1024)],
-  ])("is whole from a provider that does %s", async (model, text) => {
+  ])("is whole when the provider's script is %s", async (model, text) => {
     const events = await proxy.generate({ model: `fake:${model}` });
     expect(statusOf(events)).toBe("COMPLETE");
     expect(events.text).toBe(text);
   });
 
-  test("of a mebibyte in one token arrives whole", async () => {
+  test("is whole when one token has a mebibyte", async () => {
     provider.script([{ tokens: ["é".repeat(512 * 1024), "!"] }]);
     const { text } = await proxy.generate();
     expect(text.length).toBe(512 * 1024 + 1);
   });
 
-  test("is counted here, and marked as estimated, when the provider does not count", async () => {
+  test("has estimated token counts when the provider sends none", async () => {
     const { end } = await proxy.generate({ model: "fake:no-usage" });
     expect(end).toMatchObject({ tokensEstimated: true, tokensIn: 2, tokensOut: 10 });
   });
 
-  test("of a family whose vocabulary is published is counted by that, once it is loaded", async () => {
+  test("has counts of the published vocabulary when the provider sends none, once it is loaded", async () => {
     provider.script(() => ({ tokens: ["Yes, you can export the ", "whole conversation as JSON."], usage: null }));
-    // What the vocabulary makes of it, and four for the one message.
+    // The count of the vocabulary, and four tokens for the message.
     const expected = { tokensEstimated: true, tokensIn: 11 + 4, tokensOut: 11 };
     const message = "Yes, you can export the whole conversation as JSON.";
-    const ask = async () => (await proxy.generate({ model: "fake:gpt-4o", message })).end;
-    await expect.poll(ask, { timeout: 18_000 }).toMatchObject(expected);
+    const generate = async () => (await proxy.generate({ model: "fake:gpt-4o", message })).end;
+    await expect.poll(generate, { timeout: 18_000 }).toMatchObject(expected);
   });
 });
 
 describe("builtin:extractive", () => {
-  test("streams sentences of the passages with their source, in several pieces, counted by estimate", async () => {
+  test("streams sentences of the passages with their source in several texts, with estimated token counts", async () => {
     const events = await proxy.generate({
       model: "builtin:extractive",
       prompt: {
@@ -153,18 +153,18 @@ describe("builtin:extractive", () => {
   });
 });
 
-describe("exactly one end, whatever the provider does", () => {
+describe("a stream has exactly one end", () => {
   const faults = ["cut", "stall", "error", "end"] as const;
   const cases = faults.flatMap((fault) => [0, 1, 2, 3, 4, 5].map((afterTokens) => ({ fault, afterTokens })));
 
-  test.each(cases)("$fault after $afterTokens tokens", async ({ fault, afterTokens }) => {
+  test.each(cases)("after the fault $fault after $afterTokens tokens", async ({ fault, afterTokens }) => {
     const tokens = ["one ", "two ", "three ", "four ", "five "];
     provider.script(() => ({ tokens, everyMs: 15, fault, afterTokens }));
     const events = await proxy.generate({ model: fault === "stall" ? "hasty:x" : "fake:x" });
     expect(events.ends).toHaveLength(1);
     expect(statusOf(events)).toBe(fault === "stall" ? "PROVIDER_TIMEOUT" : "PROVIDER_ERROR");
     expect(tokens.slice(0, afterTokens).join("")).toContain(events.text);
-    // Asked again only as long as nothing of the reply was sent on, and never for silence.
+    // It is retried only before the first text, and not after a timeout.
     expect(events.end.attempts).toBe(events.text === "" && fault !== "stall" ? 3 : 1);
   });
 
@@ -181,14 +181,14 @@ describe("exactly one end, whatever the provider does", () => {
     ["status-429-retry-30", "PROVIDER_RATE_LIMITED", 1],
     ["status-500", "PROVIDER_ERROR", 3],
     ["status-503-retry-0", "PROVIDER_ERROR", 3],
-  ])("%s is %s after %i attempts", async (model, status, attempts) => {
+  ])("and %s is %s after %i attempts", async (model, status, attempts) => {
     const events = await proxy.generate({ model: `fake:${model}` });
     expect([statusOf(events), events.end.attempts, provider.requests.length]).toEqual([status, attempts, attempts]);
     expect(events.ends).toHaveLength(1);
   });
 
   test.each(["hang", "first-5000", "stall-after-1", "tokens-1000-every-50"])(
-    "a provider that takes too long, %s, is PROVIDER_TIMEOUT, and not asked again",
+    "and a timeout (%s) is PROVIDER_TIMEOUT without a retry",
     async (model) => {
       const events = await proxy.generate({ model: `hasty:${model}` });
       expect([statusOf(events), events.end.attempts, events.ends.length]).toEqual(["PROVIDER_TIMEOUT", 1, 1]);
@@ -199,8 +199,8 @@ describe("exactly one end, whatever the provider does", () => {
     },
   );
 
-  test.each(["", "nobody:x", "no model", "fake:", "builtin:other", "route:nobody", "x".repeat(5_000)])(
-    "a model that cannot be called, %j, is MODEL_UNKNOWN (or the default's reply for none)",
+  test.each(["", "unknown:x", "no model", "fake:", "builtin:other", "route:unknown", "x".repeat(5_000)])(
+    "and an unknown model (%j) is MODEL_UNKNOWN, an empty one the default model",
     async (model) => {
       const events = await proxy.generate({ model });
       expect(statusOf(events)).toBe(model === "" ? "COMPLETE" : "MODEL_UNKNOWN");
@@ -208,7 +208,7 @@ describe("exactly one end, whatever the provider does", () => {
     },
   );
 
-  test("a body that answers 200 with an error, in JSON or in a stream, is an error by its code", async () => {
+  test("and an error with status 200, in JSON or in a stream, is mapped by its code", async () => {
     const error = (code: string) => JSON.stringify({ error: { message: "no", code } });
     const stream = { "content-type": "text/event-stream" };
     provider.script([
@@ -219,11 +219,11 @@ describe("exactly one end, whatever the provider does", () => {
     ]);
     const statuses = [statusOf(await proxy.generate()), statusOf(await proxy.generate())];
     expect(statuses).toEqual(["PROVIDER_ERROR", "PROVIDER_AUTH"]);
-    // Both are asked again, and the third time gets the plain reply of the model's name.
+    // Both bodies are retried, and the third attempt gets a complete stream.
     expect((await proxy.generate()).end.attempts).toBe(3);
   });
 
-  test("a reply that does not stop is ended", async () => {
+  test("and an endless stream is ended", async () => {
     provider.script(() => ({ tokens: Array.from({ length: 1_600 }, () => "x".repeat(16 * 1024)) }));
     const events = await proxy.generate();
     expect(statusOf(events)).toBe("PROVIDER_ERROR");
@@ -234,7 +234,7 @@ describe("exactly one end, whatever the provider does", () => {
     );
   });
 
-  test("an error page without end is not read to its end", async () => {
+  test("and an endless error page is not read to its end", async () => {
     provider.script(() => ({ status: 500, body: "x".repeat(5_000_000) }));
     expect(statusOf(await proxy.generate())).toBe("PROVIDER_ERROR");
     await eventually(
@@ -243,7 +243,7 @@ describe("exactly one end, whatever the provider does", () => {
     );
   });
 
-  test("a redirect is not followed, so that the key goes nowhere else", async () => {
+  test("and a redirect is not followed, so that the key is not sent elsewhere", async () => {
     const elsewhere = await startFakeProvider();
     provider.script(() => ({ status: 307, headers: { location: `${elsewhere.url}/chat/completions` }, body: "" }));
     expect(statusOf(await proxy.generate())).toBe("PROVIDER_ERROR");
@@ -253,7 +253,7 @@ describe("exactly one end, whatever the provider does", () => {
 });
 
 describe("retries", () => {
-  test("make good what fails before the first token, and wait as long as they are told", async () => {
+  test("succeed after failures before the first text, and wait as long as Retry-After says", async () => {
     provider.script([{ status: 503 }, { status: 429, headers: { "retry-after": "1" } }]);
     const started = performance.now();
     const events = await proxy.generate();
@@ -262,7 +262,7 @@ describe("retries", () => {
     expect(performance.now() - started).toBeGreaterThanOrEqual(1_000);
   });
 
-  test("a provider that is not there is a connect error, asked three times", async () => {
+  test("end with a connect error after three attempts when the provider is unreachable", async () => {
     const gone = await startFakeProvider();
     await gone.close();
     const other = await startTestProxy({ environment: { OPENAI_BASE_URL: gone.url, DEFAULT_MODEL: "openai:x" } });
@@ -274,38 +274,41 @@ describe("retries", () => {
   });
 });
 
-describe("a caller who leaves", () => {
+describe("a cancelled generation", () => {
   test.each([
     ["mid-stream", "fake:tokens-1000-every-20", 3],
     ["before the first token", "fake:hang", 0],
-  ])("%s: the provider's connection is closed within a second, and the row says cancelled", async (_, model, after) => {
-    const caller = new AbortController();
-    const turnId = randomUUID();
-    let seen = 0;
-    const call = proxy.generate({
-      model,
-      turnId,
-      signal: caller.signal,
-      onText: () => {
-        if (++seen === after) caller.abort();
-      },
-    });
-    if (after === 0)
-      await eventually(
-        () => provider.requests.length,
-        (length) => length === 1,
-      ).then(() => caller.abort());
-    await expect(call).rejects.toMatchObject({ code: "cancelled" });
-    const leftAt = Date.now();
-    const [request] = await eventually(
-      () => provider.closedByClient(),
-      (closed) => closed.length === 1,
-    );
-    expect((request?.closedByClientAt ?? 0) - leftAt).toBeLessThan(1_000);
-    expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject({ outcome: "cancelled", attempts: 1 });
-  });
+  ])(
+    "%s closes the provider's connection within a second, and is in the call log as cancelled",
+    async (_, model, after) => {
+      const caller = new AbortController();
+      const turnId = randomUUID();
+      let texts = 0;
+      const call = proxy.generate({
+        model,
+        turnId,
+        signal: caller.signal,
+        onText: () => {
+          if (++texts === after) caller.abort();
+        },
+      });
+      if (after === 0)
+        await eventually(
+          () => provider.requests.length,
+          (length) => length === 1,
+        ).then(() => caller.abort());
+      await expect(call).rejects.toMatchObject({ code: "cancelled" });
+      const cancelledAt = Date.now();
+      const [request] = await eventually(
+        () => provider.closedByClient(),
+        (closed) => closed.length === 1,
+      );
+      expect((request?.closedByClientAt ?? 0) - cancelledAt).toBeLessThan(1_000);
+      expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject({ outcome: "cancelled", attempts: 1 });
+    },
+  );
 
-  test("between two attempts leaves no further attempt behind", async () => {
+  test("between two attempts makes no further attempt", async () => {
     provider.script(() => ({ status: 503, headers: { "retry-after": "1" } }));
     const caller = new AbortController();
     const call = proxy.generate({ signal: caller.signal });
@@ -319,13 +322,13 @@ describe("a caller who leaves", () => {
     expect(provider.requests).toHaveLength(1);
   });
 
-  test("a reader who does not read holds the provider back instead of filling memory", async () => {
+  test("is not read ahead without bound while its caller does not read", async () => {
     const count = 4_000;
     provider.script(() => ({ tokens: Array.from({ length: count }, () => "x".repeat(16 * 1024)) }));
     let deltas = 0;
-    for await (const { event } of proxy.open({ model: "slow-reader:x" })) {
+    for await (const { event } of proxy.open({ model: "quiet:x" })) {
       expect(event.case).toBe("delta");
-      // Longer than the provider may be silent: that it was held back is not held against it.
+      // The caller's pause is longer than the silence timeout, which must not count it.
       if (++deltas === 1) await new Promise((resolve) => setTimeout(resolve, 1_200));
       expect(provider.requests[0]?.endedAt).toBeUndefined();
       if (deltas === 40) break;
@@ -337,23 +340,23 @@ describe("a caller who leaves", () => {
   });
 });
 
-describe("a request that makes no sense", () => {
+describe("an invalid request", () => {
   test.each([
     ["no workspace", { workspaceId: "" }, "invalid_argument"],
-    ["a workspace id with blanks", { workspaceId: "a b" }, "invalid_argument"],
-    ["a turn that is no UUID", { turnId: "1" }, "invalid_argument"],
+    ["a workspace id with a space", { workspaceId: "a b" }, "invalid_argument"],
+    ["a turn id that is not a UUID", { turnId: "1" }, "invalid_argument"],
     ["a prompt without messages", { prompt: {} }, "invalid_prompt"],
     [
-      "a prompt that ends in the bot",
+      "a prompt whose last message is the bot's",
       { prompt: { messages: [{ role: Role.ASSISTANT, content: "x" }] } },
       "invalid_prompt",
     ],
-  ])("%s is refused before anything is asked", async (_, options, code) => {
+  ])("with %s is refused without a request to the provider", async (_, options, code) => {
     await expect(proxy.generate(options)).rejects.toMatchObject({ code });
     expect(provider.requests).toEqual([]);
   });
 
-  test("a call without the internal token is refused", async () => {
+  test("without the internal token is refused", async () => {
     await expect(proxy.generateUnauthenticated()).rejects.toMatchObject({ code: "unauthenticated" });
   });
 });

@@ -32,19 +32,19 @@ afterEach(async () => {
 
 const TEXT = "Hello from the scripted provider, token by token.";
 
-test("one connection serves replies that follow each other", async () => {
+test("consecutive generations share one connection", async () => {
   network.resetAll();
   for (let call = 0; call < 5; call++) expect(statusOf(await proxy.generate())).toBe("COMPLETE");
   expect(network.connections()).toBe(1);
 });
 
-test("a connection that died while it lay idle costs nothing but a retry", async () => {
+test("a connection that was reset while idle costs only a retry", async () => {
   await proxy.generate();
   network.resetAll();
   expect(statusOf(await proxy.generate())).toBe("COMPLETE");
 });
 
-test("cut after any number of bytes, a reply has one end: complete and whole, or an error", async () => {
+test("a reply cut after any number of bytes has one end: it is complete and whole, or failed", async () => {
   provider.script(() => ({ everyMs: 1 }));
   await proxy.generate();
   const before = network.bytes.down;
@@ -63,14 +63,14 @@ test("cut after any number of bytes, a reply has one end: complete and whole, or
   expect(statuses).toEqual(new Set(["COMPLETE", "PROVIDER_ERROR"]));
 });
 
-test("a network that swallows everything ends in a timeout, not in silence", async () => {
+test("a network that drops all packets ends in a timeout", async () => {
   network.stall();
   const started = performance.now();
   expect(statusOf(await proxy.generate())).toBe("PROVIDER_TIMEOUT");
   expect(performance.now() - started).toBeLessThan(10_000);
 });
 
-test("a network that comes back is used again at once", async () => {
+test("a network that is back is used at once", async () => {
   await network.drop();
   expect(statusOf(await proxy.generate())).toBe("PROVIDER_ERROR");
   await network.resume();

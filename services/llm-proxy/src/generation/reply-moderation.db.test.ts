@@ -18,20 +18,20 @@ afterEach(() => provider.reset());
 
 const verdict = { reason: "leak", fallback: "I cannot say." };
 
-function ask(pattern: string, options: { turnId?: string } = {}) {
+function generate(pattern: string, options: { turnId?: string } = {}) {
   return proxy.generate({
     ...options,
     prompt: { replyPatterns: [{ pattern, verdict }], messages: [{ role: Role.USER, content: "Hello?" }] },
   });
 }
 
-test("a reply in which a pattern matches ends as blocked: nothing of the match is sent, and the provider is left", async () => {
+test("a match blocks the reply: nothing of the match is sent, and the provider's stream is closed", async () => {
   provider.script(() => ({
     tokens: ["The code ", "word is sec", "ret", ", and ", ...Array.from({ length: 500 }, () => "so on ")],
     everyMs: 10,
   }));
   const turnId = randomUUID();
-  const events = await ask("\\bsecret\\b", { turnId });
+  const events = await generate("\\bsecret\\b", { turnId });
   expect(statusOf(events)).toBe("BLOCKED");
   expect(events.ends).toHaveLength(1);
   expect(events.end.blocked).toMatchObject(verdict);
@@ -46,26 +46,26 @@ test("a reply in which a pattern matches ends as blocked: nothing of the match i
   expect(row?.tokensOut).toBeGreaterThan(0);
 });
 
-test("a match at the very end is blocked too", async () => {
+test("a match at the end of the reply blocks it", async () => {
   provider.script([{ tokens: ["The word is ", "secret"] }]);
-  expect(statusOf(await ask("secret$"))).toBe("BLOCKED");
+  expect(statusOf(await generate("secret$"))).toBe("BLOCKED");
 });
 
-test("a reply without a match is sent whole, with its usage", async () => {
+test("a reply without a match is sent whole and with its usage", async () => {
   provider.script([{ tokens: ["The sec", "retary is ", "out"] }]);
-  const events = await ask("\\bsecret\\b");
+  const events = await generate("\\bsecret\\b");
   expect([statusOf(events), events.text]).toEqual(["COMPLETE", "The secretary is out"]);
   expect(events.end).toMatchObject({ tokensIn: 21, tokensOut: 34, tokensEstimated: false });
 });
 
-test("of a reply that fails, what was held back stays back", async () => {
+test("text held back from a failed reply is not sent", async () => {
   provider.script([{ tokens: ["The code word ", "is sec", "ret"], everyMs: 20, fault: "cut", afterTokens: 2 }]);
-  const events = await ask("\\bsecret\\b");
+  const events = await generate("\\bsecret\\b");
   expect(statusOf(events)).toBe("PROVIDER_ERROR");
   expect("The code word is ".startsWith(events.text)).toBe(true);
 });
 
-test("the built-in model's words are looked at like any other's", async () => {
+test("replies of the built-in model are moderated", async () => {
   const events = await proxy.generate({
     model: "builtin:extractive",
     prompt: {
@@ -78,25 +78,25 @@ test("the built-in model's words are looked at like any other's", async () => {
   expect(events.text).not.toContain("secret");
 });
 
-function askWith(patterns: readonly string[], message: string, signal?: AbortSignal) {
+function generateWith(patterns: readonly string[], message: string, signal?: AbortSignal) {
   const replyPatterns = patterns.map((pattern) => ({ pattern, verdict }));
   const messages = [{ role: Role.USER, content: message }];
   const prompt = { replyPatterns, messages };
   return proxy.generate({ workspaceId: `ws_${message}`, prompt, ...(signal && { signal }) });
 }
 
-test("a reply that cannot be matched in time fails, and nothing of it is sent", async () => {
-  // More than a bot may have today, and a letter that is eighteen once compatibility forms are folded.
+test("a reply that cannot be matched in time fails without any text", async () => {
+  // More patterns than can be saved today, and a letter with eighteen letters as its compatibility form.
   const oversized = Array.from({ length: 100 }, (_, number) => `\u0644.{0,138}z${number}`);
   const text = Array.from({ length: 4_000 }, () => "\ufdfa\ufdfaxy"[Math.floor(Math.random() * 4)]).join("");
   provider.script([{ tokens: [text] }]);
-  const events = await askWith(oversized, "long");
+  const events = await generateWith(oversized, "long");
   expect([statusOf(events), events.text.length]).toEqual(["PROVIDER_ERROR", 0]);
   const series = 'parley_moderation_duration_seconds_count{service="llm-proxy",result="match_timeout"}';
   expect(await proxy.metric(series)).toBe(1);
 });
 
-test("a reply that is slow to match delays no other reply", async () => {
+test("a reply that is slow to match does not delay other replies", async () => {
   const slow = Array.from({ length: 50 }, (_, number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`);
   const words = ["buy", "sell", "send", "a", "go ", "xy"];
   const someWords = () => Array.from({ length: 100 }, () => words[Math.floor(Math.random() * words.length)]).join("");
@@ -107,19 +107,19 @@ test("a reply that is slow to match delays no other reply", async () => {
   );
   const replyMs = async () => {
     const startedAt = performance.now();
-    expect((await askWith(["secret"], "quick")).text).toBe("word ".repeat(20));
+    expect((await generateWith(["secret"], "quick")).text).toBe("word ".repeat(20));
     return performance.now() - startedAt;
   };
   await replyMs();
   const ratios: number[] = [];
   for (let round = 0; round < 3; round++) {
     const quietMs = await replyMs();
-    const leaving = new AbortController();
-    const slowReply = askWith(slow, "slow", leaving.signal).catch((error: unknown) => error);
+    const caller = new AbortController();
+    const slowReply = generateWith(slow, "slow", caller.signal).catch((error: unknown) => error);
     ratios.push((await replyMs()) / quietMs);
-    leaving.abort();
+    caller.abort();
     await slowReply;
   }
-  // Of three rounds the best: a busy machine may spoil the others.
+  // The best of three rounds, because a busy machine may slow the others.
   expect(Math.min(...ratios), ratios.join(" ")).toBeLessThan(2);
 }, 60_000);

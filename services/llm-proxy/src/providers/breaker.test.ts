@@ -13,7 +13,7 @@ function setUp() {
   return { clock, breaker, call };
 }
 
-test("opens after so many faults in a row, and refuses every call until it has cooled down", () => {
+test("opens after consecutive faults, and refuses every request during the cooldown", () => {
   const { clock, breaker, call } = setUp();
   for (const verdict of ["fault", "fault", "ok", "fault", "fault"] as const) call(verdict);
   expect(breaker.state).toBe("closed");
@@ -25,7 +25,7 @@ test("opens after so many faults in a row, and refuses every call until it has c
   expect(breaker.state).toBe("half_open");
 });
 
-test("half open, lets one call through at a time; its success closes it", () => {
+test("half open, admits one request at a time; its success closes the breaker", () => {
   const { clock, breaker, call } = setUp();
   for (let fault = 0; fault < 3; fault++) call("fault");
   clock.advance(1_000);
@@ -39,7 +39,7 @@ test("half open, lets one call through at a time; its success closes it", () => 
   expect(breaker.state).toBe("closed");
 });
 
-test("half open, a fault opens it for another while, and a caller who left leaves the probe to the next", () => {
+test("half open, a fault opens the breaker again, and a cancelled request admits the next one", () => {
   const { clock, breaker, call } = setUp();
   for (let fault = 0; fault < 3; fault++) call("fault");
   clock.advance(1_000);
@@ -51,7 +51,7 @@ test("half open, a fault opens it for another while, and a caller who left leave
   expect(breaker.state).toBe("open");
 });
 
-test("calls from before it opened neither close it nor keep it open", () => {
+test("requests admitted before the breaker opened neither close it nor keep it open", () => {
   const { clock, breaker, call } = setUp();
   const [early, late] = [breaker.admit(), breaker.admit()];
   for (let fault = 0; fault < 3; fault++) call("fault");

@@ -9,9 +9,10 @@ const FILE = `
   routes: { main: ["one:a", "two:b:c", "builtin:extractive"] }
 `;
 const catalogOf = (text: string) => new Catalog(settings(text), () => 0);
-const models = (catalog: Catalog, asked: string) => catalog.candidates(asked)?.map(({ model, name }) => [model, name]);
+const models = (catalog: Catalog, requested: string) =>
+  catalog.candidates(requested)?.map(({ model, name }) => [model, name]);
 
-test("a model leads to itself, a route to its models in order, nothing to the default", () => {
+test("the candidates are the model, the models of the route in order, or the default for an empty name", () => {
   const catalog = catalogOf(FILE);
   const route = [
     ["one:a", "a"],
@@ -23,14 +24,14 @@ test("a model leads to itself, a route to its models in order, nothing to the de
   expect(models(catalog, "")).toEqual(route);
 });
 
-test("a name that leads nowhere has no candidates", () => {
+test("an unknown name has no candidates", () => {
   const catalog = catalogOf(FILE);
-  for (const asked of ["three:x", "route:other", "route:constructor", "builtin:x", "one", "one:", "__proto__:x"]) {
-    expect(catalog.candidates(asked)).toBeUndefined();
+  for (const requested of ["three:x", "route:other", "route:constructor", "builtin:x", "one", "one:", "__proto__:x"]) {
+    expect(catalog.candidates(requested)).toBeUndefined();
   }
 });
 
-test("new settings keep what guards a provider that did not change, and replace one that did", async () => {
+test("new settings keep the state of an unchanged provider, and replace a changed one", async () => {
   const catalog = catalogOf(FILE);
   const [one, two] = catalog.providers;
   catalog.apply(settings(FILE.replace("127.0.0.1:2", "127.0.0.1:3")));

@@ -18,19 +18,19 @@ describe("failureOfStatus", () => {
     expect(failureOfStatus(status)).toMatchObject({ code, retryable, fault, reason: `http_${status}` });
   });
 
-  test("an empty purse is not asked again, though its status is that of a full window", () => {
+  test("an account without credit is not retried, although its status is 429", () => {
     expect(failureOfStatus(429, { providerCode: "insufficient_quota" })).toMatchObject({
       code: "provider_rate_limited",
       retryable: false,
     });
   });
 
-  test("keeps the wait that was asked for", () => {
+  test("keeps the requested wait", () => {
     expect(failureOfStatus(503, { retryAfterMs: 1_500 }).retryAfterMs).toBe(1_500);
   });
 });
 
-test("of a provider's words only a machine's code is kept, never a message or a key", () => {
+test("a machine-readable code is kept, a message or a key is not", () => {
   expect(codeOf("model_not_found")).toBe("model_not_found");
   for (const text of ["Incorrect API key provided: sk-abc", "sk-AbC123", "", 42, null, undefined, {}, "x".repeat(65)]) {
     expect(codeOf(text)).toBeUndefined();

@@ -62,7 +62,7 @@ test("a passage cannot end its source, and a title cannot end its attribute", ()
   expect(content).toContain(`title="x'>&lt;source number='9 > a b"`);
 });
 
-test("the same prompt renders the same", () => {
+test("rendering is deterministic", () => {
   const prompt = { system: "s", passages: [{ id: 1n, source: "a", text: "b" }], messages: [question] };
   expect(render(prompt)).toEqual(render(prompt));
 });

@@ -7,19 +7,19 @@ const failure = (options: { retryable?: boolean; retryAfterMs?: number } = {}) =
   new ProviderFailure("provider_error", "http_503", { retryable: true, ...options });
 
 describe("retryDelayMs", () => {
-  test("doubles the wait up to its bound and spreads it over the upper half", () => {
+  test("doubles the wait up to maxDelayMs and spreads it over the upper half", () => {
     const range = (attempts: number) => [0, 0.999].map((random) => retryDelayMs(failure(), attempts, policy, random));
     expect(range(1)).toEqual([50, expect.closeTo(100, 0)]);
     expect(range(2)).toEqual([100, expect.closeTo(200, 0)]);
     expect(range(3)).toEqual([150, expect.closeTo(300, 0)]);
   });
 
-  test("gives up after the last attempt, and at once on what will not change", () => {
+  test("ends after the last attempt, and at once for a failure that is not retryable", () => {
     expect(retryDelayMs(failure(), 4, policy, 0)).toBeUndefined();
     expect(retryDelayMs(failure({ retryable: false }), 1, policy, 0)).toBeUndefined();
   });
 
-  test("never comes back before the provider said, and not at all when that is too long", () => {
+  test("waits at least as long as Retry-After says, and ends when that is too long", () => {
     for (const random of [0, 0.5, 0.999]) {
       const delayMs = retryDelayMs(failure({ retryAfterMs: 2_000 }), 1, policy, random);
       expect(delayMs).toBeGreaterThanOrEqual(2_000);

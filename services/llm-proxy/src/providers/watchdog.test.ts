@@ -25,13 +25,13 @@ function setUp() {
   return { caller, watchdog, reasonAfter, text };
 }
 
-test("the first text has its own time", () => {
+test("the first text has its own timeout", () => {
   const { reasonAfter } = setUp();
   expect(reasonAfter(29)).toBe("");
   expect(reasonAfter(1)).toBe("first_token_timeout");
 });
 
-test("afterwards each text starts the time of silence anew", () => {
+test("each text restarts the silence timeout", () => {
   const { reasonAfter, text } = setUp();
   for (let piece = 0; piece < 10; piece++) {
     text();
@@ -40,7 +40,7 @@ test("afterwards each text starts the time of silence anew", () => {
   expect(reasonAfter(1)).toBe("silence_timeout");
 });
 
-test("a reader who takes their time is not the provider's silence, from the first text on", () => {
+test("the time that text waits for its reader is not silence", () => {
   const { watchdog, reasonAfter } = setUp();
   watchdog.pause();
   expect(reasonAfter(100)).toBe("");
@@ -52,13 +52,13 @@ test("a reader who takes their time is not the provider's silence, from the firs
   expect(reasonAfter(20)).toBe("silence_timeout");
 });
 
-test("the whole has its time, whatever the reader does", () => {
+test("the total timeout applies while text waits for its reader too", () => {
   const { watchdog, reasonAfter } = setUp();
   watchdog.pause();
   expect(reasonAfter(300)).toBe("total_timeout");
 });
 
-test("what follows a finished reply is waited for no longer than silence", () => {
+test("after the completion has finished, the silence timeout applies", () => {
   const { watchdog, reasonAfter, text } = setUp();
   text();
   watchdog.finish();
@@ -66,7 +66,7 @@ test("what follows a finished reply is waited for no longer than silence", () =>
   expect(reasonAfter(1)).toBe("silence_timeout");
 });
 
-test("the caller's leaving is passed on with its reason, before and during", () => {
+test("the outer signal aborts it with its reason, before and after the start", () => {
   const { caller, watchdog } = setUp();
   caller.abort(new CallCancelled());
   expect(watchdog.signal.reason).toBeInstanceOf(CallCancelled);
@@ -75,7 +75,7 @@ test("the caller's leaving is passed on with its reason, before and during", () 
   );
 });
 
-test("stopped, it does nothing any more", () => {
+test("does nothing after it was stopped", () => {
   const { caller, watchdog, reasonAfter } = setUp();
   watchdog.stop();
   caller.abort(new CallCancelled());

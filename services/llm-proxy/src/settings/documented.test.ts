@@ -6,11 +6,11 @@ const read = (page: string) => readFileSync(new URL(`../../../../docs/${page}`, 
 const examplesOf = (page: string) => [...read(page).matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, yaml = ""]) => yaml);
 const examples = [...examplesOf("providers.md"), ...examplesOf("tools.md")];
 
-test("the pages have examples", () => {
+test("the documents have examples", () => {
   expect(examples.length).toBeGreaterThanOrEqual(3);
 });
 
-test.each(examples)("a documented file is accepted as it stands:\n%s", (yaml) => {
+test.each(examples)("a documented example is valid:\n%s", (yaml) => {
   const { providers } = parseSettings(yaml, { defaultModel: undefined, readKey: (name) => `value of ${name}` });
   expect(providers.length).toBeGreaterThanOrEqual(2);
 });

@@ -4,7 +4,7 @@ import { loadSettings } from "./settings.worker.ts";
 
 const required = { DATABASE_URL: "postgres://parley_llm@127.0.0.1/parley", INTERNAL_TOKEN: "i", ADMIN_TOKEN: "a" };
 
-/** What the service makes of an environment, from the variables on. */
+/** Returns the settings that the service loads from an environment. */
 function settingsOf(environment: Record<string, string>) {
   const { providers, defaultModel } = loadSettings(readConfig({ ...required, ...environment }));
   return {
@@ -16,11 +16,11 @@ function settingsOf(environment: Record<string, string>) {
 }
 
 describe("without a file", () => {
-  test("nothing configured is the built-in model; an empty value counts as nothing", () => {
-    const builtinAlone = { defaultModel: "builtin:extractive", providers: { builtin: "" } };
-    expect(settingsOf({})).toEqual(builtinAlone);
+  test("the built-in model is the default, also when the variables are empty", () => {
+    const builtinOnly = { defaultModel: "builtin:extractive", providers: { builtin: "" } };
+    expect(settingsOf({})).toEqual(builtinOnly);
     expect(settingsOf({ OPENAI_API_KEY: "", OPENAI_BASE_URL: "", OLLAMA_HOST: "", DEFAULT_MODEL: "" })).toEqual(
-      builtinAlone,
+      builtinOnly,
     );
   });
 
@@ -41,14 +41,14 @@ describe("without a file", () => {
     ["gpu.internal:8000", "http://gpu.internal:8000/v1"],
     ["https://ollama.example.com", "https://ollama.example.com/v1"],
     ["http://gpu:11434/", "http://gpu:11434/v1"],
-  ])("OLLAMA_HOST %s adds ollama at %s and changes no default", (host, url) => {
+  ])("OLLAMA_HOST %s adds ollama at %s and does not change the default", (host, url) => {
     expect(settingsOf({ OLLAMA_HOST: host })).toEqual({
       defaultModel: "builtin:extractive",
       providers: { ollama: `${url} no key`, builtin: "" },
     });
   });
 
-  test("DEFAULT_MODEL decides, and must be one that can be called", () => {
+  test("DEFAULT_MODEL is the default, and must be a configured model", () => {
     expect(settingsOf({ OLLAMA_HOST: "gpu", DEFAULT_MODEL: "ollama:llama3.2:3b" }).defaultModel).toBe(
       "ollama:llama3.2:3b",
     );
@@ -58,11 +58,11 @@ describe("without a file", () => {
     expect(() => settingsOf({ DEFAULT_MODEL: "gpt-4o" })).toThrow("gpt-4o is not a model of a configured");
   });
 
-  test("an OLLAMA_HOST that is no address is refused by name", () => {
+  test("an invalid OLLAMA_HOST is refused by name", () => {
     expect(() => settingsOf({ OLLAMA_HOST: "http://" })).toThrow("OLLAMA_HOST");
   });
 });
 
-test("a file that cannot be read is refused by name", () => {
+test("an LLM_CONFIG that cannot be read is refused by name", () => {
   expect(() => settingsOf({ LLM_CONFIG: "/nowhere/llm.yaml" })).toThrow("LLM_CONFIG cannot be read (ENOENT)");
 });

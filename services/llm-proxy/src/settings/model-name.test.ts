@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { costOf, priceOf, toDecimal } from "./cost.ts";
 import { parseModelName } from "./model-name.ts";
 
-test("a model's name is split at its first colon", () => {
+test("a model is split at its first colon", () => {
   expect(parseModelName("openai:gpt-4o")).toEqual({ provider: "openai", name: "gpt-4o" });
   expect(parseModelName("ollama:llama3.2:3b")).toEqual({ provider: "ollama", name: "llama3.2:3b" });
   expect(parseModelName("openrouter:meta-llama/llama-3:free")).toEqual({
@@ -11,7 +11,7 @@ test("a model's name is split at its first colon", () => {
   });
 });
 
-test("what is no model's name is refused, whatever it holds", () => {
+test("an invalid model is refused", () => {
   for (const text of [
     "",
     "gpt-4o",
@@ -27,7 +27,7 @@ test("what is no model's name is refused, whatever it holds", () => {
   }
 });
 
-test("cost is counted to ten places from a price per million, by name or for every other model", () => {
+test("the cost has ten places, from a price per million tokens by name or for every other model", () => {
   const prices = { small: { input: 0.15, output: 0.6 }, "*": { input: 1, output: 2 } };
   expect(toDecimal(costOf(priceOf(prices, "small"), 1_000, 500))).toBe("0.0004500000");
   expect(toDecimal(costOf(priceOf(prices, "other"), 1, 1))).toBe("0.0000030000");

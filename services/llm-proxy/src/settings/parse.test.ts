@@ -20,7 +20,7 @@ function problemsOf(text: string): readonly string[] {
 }
 
 describe("parseSettings", () => {
-  test("an empty file is the built-in provider alone", () => {
+  test("an empty file configures only the built-in provider", () => {
     expect(parse("")).toMatchObject({
       providers: [{ kind: "builtin", name: "builtin", checkModel: "builtin:extractive" }],
       routes: {},
@@ -28,22 +28,24 @@ describe("parseSettings", () => {
     });
   });
 
-  test("a model of embeddings must be one of a provider of the file", () => {
+  test("the embeddings model must be a model of a configured provider", () => {
     expect(parse("").embeddings).toBeUndefined();
-    const of = (embeddings: string) => `{ providers: { openai: { preset: openai } }, embeddings: ${embeddings} }`;
-    expect(parse(of("{ model: openai:text-embedding-3-small }")).embeddings).toEqual({
+    const fileWith = (embeddings: string) => `{ providers: { openai: { preset: openai } }, embeddings: ${embeddings} }`;
+    expect(parse(fileWith("{ model: openai:text-embedding-3-small }")).embeddings).toEqual({
       model: "openai:text-embedding-3-small",
       dimensions: undefined,
     });
-    expect(parse(of("{ model: openai:text-embedding-3-large, dimensions: 256 }")).embeddings?.dimensions).toBe(256);
+    expect(parse(fileWith("{ model: openai:text-embedding-3-large, dimensions: 256 }")).embeddings?.dimensions).toBe(
+      256,
+    );
     for (const model of ["groq:m", "builtin:extractive", "route:main"])
-      expect(problemsOf(of(`{ model: "${model}" }`))).toEqual([
+      expect(problemsOf(fileWith(`{ model: "${model}" }`))).toEqual([
         `embeddings.model ${model} is not a model of a configured provider`,
       ]);
-    expect(problemsOf(of("{ dimensions: 256 }"))).toEqual(["embeddings must have required property 'model'"]);
+    expect(problemsOf(fileWith("{ dimensions: 256 }"))).toEqual(["embeddings must have required property 'model'"]);
   });
 
-  test("a preset brings the base URL, the key's variable and what the endpoint puts up with", () => {
+  test("a preset sets the base URL, the key's variable and include_usage", () => {
     const [openai, groq, local] = parse(`
       providers:
         openai: { preset: openai }
@@ -51,11 +53,11 @@ describe("parseSettings", () => {
         local: { preset: ollama, base_url: "http://10.0.0.7:11434/v1" }
     `).providers;
     expect(openai).toMatchObject({ name: "openai", baseUrl: "https://api.openai.com/v1", apiKey: "sk-1", ...DEFAULTS });
-    expect(fast(groq)).toEqual(["https://api.groq.com/openai/v1", "gsk-2", "fast:llama-3.3-70b-versatile"]);
+    expect(describeProvider(groq)).toEqual(["https://api.groq.com/openai/v1", "gsk-2", "fast:llama-3.3-70b-versatile"]);
     expect(local).toMatchObject({ baseUrl: "http://10.0.0.7:11434/v1", apiKey: undefined });
   });
 
-  test("what the file says goes before preset and defaults, number by number", () => {
+  test("the file overrides each value of the preset and the defaults", () => {
     const [provider] = parse(`
       providers:
         mine:
@@ -83,7 +85,7 @@ describe("parseSettings", () => {
     });
   });
 
-  test("a provider is checked with the first of its models that the default or a route names", () => {
+  test("a provider is checked with the first of its models that is the default or in a route", () => {
     const { providers } = parse(`
       default_model: route:main
       providers: { openai: { preset: openai }, fast: { preset: groq } }
@@ -92,7 +94,7 @@ describe("parseSettings", () => {
     expect(providers.map((each) => each.checkModel)).toEqual(["openai:gpt-4o", "fast:llama", "builtin:extractive"]);
   });
 
-  test("DEFAULT_MODEL decides only where the file does not", () => {
+  test("default_model of the file overrides DEFAULT_MODEL", () => {
     const withDefault = { ...options, defaultModel: "openai:gpt-4o" };
     const providers = "providers: { openai: { preset: openai } }";
     expect(parseSettings(providers, withDefault).defaultModel).toBe("openai:gpt-4o");
@@ -104,7 +106,7 @@ describe("parseSettings", () => {
   test.each([
     ["providers: [", /flow|end|expected/i],
     ["provider: {}", /must NOT have additional properties: provider/],
-    ["providers: { openai: { preset: nobody } }", /providers\.openai\.preset must be equal to one of/],
+    ["providers: { openai: { preset: unknown } }", /providers\.openai\.preset must be equal to one of/],
     ["providers: { openai: { preset: azure, api_key_env: MY_KEY } }", /providers\.openai: base_url is missing/],
     ["providers: { mine: { base_url: 'ftp://x' } }", /providers\.mine\.base_url/],
     ["providers: { mine: { base_url: 'https://user:pass@x/v1' } }", /providers\.mine\.base_url/],
@@ -125,9 +127,9 @@ describe("parseSettings", () => {
     expect(problemsOf(text).join("\n")).toMatch(problem);
   });
 
-  test("names everything that is wrong at once, and no key", () => {
+  test("reports every problem at once, and no key", () => {
     const problems = problemsOf(`
-      default_model: nobody:x
+      default_model: unknown:x
       providers:
         one: { base_url: https://x/v1, api_key_env: NOT_SET }
         two: { preset: azure }
@@ -136,7 +138,7 @@ describe("parseSettings", () => {
     expect(problems.join()).not.toMatch(/sk-1|gsk-2|k-3/);
   });
 
-  test("aliases that multiply are refused, not expanded", () => {
+  test("nested aliases that expand exponentially are refused", () => {
     const bomb = ["a: &a [x, x, x, x, x, x, x, x, x]"];
     for (let level = 1; level < 9; level++)
       bomb.push(`${"abcdefghi"[level]}: &${"abcdefghi"[level]} [${Array(9).fill(`*${"abcdefghi"[level - 1]}`)}]`);
@@ -145,7 +147,7 @@ describe("parseSettings", () => {
 });
 
 describe("the schema", () => {
-  test("tells the defaults that are in force", () => {
+  test("documents the defaults", () => {
     const { timeouts, retries, concurrency, breaker } = schema.$defs.provider.properties;
     const defaultsOf = (part: { properties: Record<string, { default?: number }> }) =>
       Object.values(part.properties).map((property) => property.default);
@@ -155,11 +157,11 @@ describe("the schema", () => {
     expect(defaultsOf(breaker)).toEqual(Object.values(DEFAULTS.breaker));
   });
 
-  test("knows the presets there are", () => {
+  test("lists the presets", () => {
     expect(schema.$defs.provider.properties.preset.enum).toEqual(Object.keys(PRESETS));
   });
 });
 
-function fast(provider: ReturnType<typeof parse>["providers"][number] | undefined) {
+function describeProvider(provider: ReturnType<typeof parse>["providers"][number] | undefined) {
   return provider?.kind === "openai" ? [provider.baseUrl, provider.apiKey, provider.checkModel] : [];
 }

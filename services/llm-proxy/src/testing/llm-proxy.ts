@@ -25,17 +25,16 @@ import { type CallRow, listCalls } from "../call-log/calls.store.ts";
 import { readConfig } from "../config.ts";
 import { start } from "../server.ts";
 
-const TOKEN = "token-of-the-tests";
-const PASSWORD = "password-of-the-tests";
+const TOKEN = "test-token";
+const PASSWORD = "test-password";
 const log = createLogger("test", "silent");
 
 export type Events = {
-  /** Of each delta, in order. */
+  /** The text of each delta, in order. */
   texts: string[];
   text: string;
-  /** Every end that came; a right stream has one. */
+  /** The end messages; a correct stream has one. */
   ends: GenerateEnd[];
-  /** The tools that were called, in order. */
   toolCalls: ToolCall[];
   end: GenerateEnd;
 };
@@ -51,29 +50,29 @@ export type GenerateOptions = {
   onText?: (text: string) => void;
 };
 
-/** A running llm-proxy with its database: real gRPC, real HTTP to its providers. */
+/** A running llm-proxy with its own database. */
 export type TestProxy = {
   generate(options?: GenerateOptions): Promise<Events>;
-  /** The same, to be read at the test's own pace. */
+  /** Starts a generation and returns its stream. */
   open(options?: GenerateOptions): AsyncIterable<GenerateResponse>;
   generateUnauthenticated(): Promise<Events>;
   embed(texts: string[], options?: { timeoutMs?: number; workspaceId?: string }): Promise<EmbedResponse>;
   admin: ReturnType<typeof adminClients>;
   database: Database;
-  /** As the service's own role. */
+  /** With the service's role. */
   databaseUrl: string;
   opsUrl: string;
-  /** The rows of a turn, once there are as many as expected. */
+  /** Waits until the call log has `count` rows of a turn, and returns them. */
   rowsOf(workspaceId: string, turnId: string, count?: number): Promise<CallRow[]>;
-  /** The value of a series, labels and all; undefined when there is none. */
+  /** Returns the value of a series, named with its labels; undefined when there is none. */
   metric(series: string): Promise<number | undefined>;
   writeConfig(yaml: string): void;
-  /** Stops it as SIGTERM would. */
+  /** Stops the service as SIGTERM does. */
   close(): Promise<void>;
   drop(): Promise<void>;
 };
 
-/** Starts one on free ports; with `config` (YAML) it runs on a file, else on `environment`. */
+/** Starts the service on free ports. With `config` (YAML), LLM_CONFIG names a file with it. */
 export async function startTestProxy(
   options: { config?: string; environment?: Record<string, string> } = {},
 ): Promise<TestProxy> {
@@ -104,7 +103,7 @@ export async function startTestProxy(
       LlmService,
       new GrpcTransport(channel, (metadata) => metadata.set("authorization", `Bearer ${token}`)),
     );
-  const [client, stranger] = [clientWith(TOKEN), clientWith("guess")];
+  const [client, unauthenticated] = [clientWith(TOKEN), clientWith("other")];
   const database = openDatabase({ url: testDatabase.url, applicationName: "test", maxConnections: 2 }, log);
   const opsUrl = `http://127.0.0.1:${opsPort}`;
   return {
@@ -112,9 +111,9 @@ export async function startTestProxy(
     databaseUrl: url.href,
     opsUrl,
     admin: adminClients(opsUrl),
-    generate: (given) => generate(client, given),
-    open: (given) => open(client, given),
-    generateUnauthenticated: () => generate(stranger),
+    generate: (options) => generate(client, options),
+    open: (options) => open(client, options),
+    generateUnauthenticated: () => generate(unauthenticated),
     embed: (texts, { timeoutMs = 15_000, workspaceId = "ws_test" } = {}) =>
       client.embed({ workspaceId, texts }, { timeoutMs }),
     async rowsOf(workspaceId, turnId, count = 1) {
@@ -140,13 +139,13 @@ export async function startTestProxy(
   };
 }
 
-/** Asks until the answer is as it should be; fails after five seconds. */
-export async function eventually<T>(ask: () => Promise<T> | T, isRight: (answer: T) => boolean): Promise<T> {
+/** Polls until the value is as expected. Throws after five seconds. */
+export async function eventually<T>(poll: () => Promise<T> | T, isExpected: (value: T) => boolean): Promise<T> {
   const deadline = performance.now() + 5_000;
   for (;;) {
-    const answer = await ask();
-    if (isRight(answer)) return answer;
-    if (performance.now() > deadline) throw new Error(`still ${JSON.stringify(answer)} after five seconds`);
+    const value = await poll();
+    if (isExpected(value)) return value;
+    if (performance.now() > deadline) throw new Error(`still ${JSON.stringify(value)} after five seconds`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
@@ -187,7 +186,7 @@ async function generate(client: LlmClient, options: GenerateOptions = {}): Promi
   const ends: GenerateEnd[] = [];
   const toolCalls: ToolCall[] = [];
   for await (const { event } of open(client, options)) {
-    if (ends.length > 0) throw new Error(`a ${event.case} came after the end`);
+    if (ends.length > 0) throw new Error(`${event.case} after the end`);
     if (event.case === "end") ends.push(event.value);
     if (event.case === "toolCall") toolCalls.push(event.value);
     if (event.case === "delta") {
@@ -196,11 +195,11 @@ async function generate(client: LlmClient, options: GenerateOptions = {}): Promi
     }
   }
   const [end] = ends;
-  if (end === undefined) throw new Error("the stream closed without an end");
+  if (end === undefined) throw new Error("stream without an end");
   return { texts, text: texts.join(""), ends, end, toolCalls };
 }
 
-/** The status's name, which reads better in a failed test than its number. */
+/** Returns the status's name, which is easier to read in a failed test than its number. */
 export function statusOf({ end }: Events): string {
   return GenerateStatus[end.status];
 }

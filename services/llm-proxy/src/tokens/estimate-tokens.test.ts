@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { estimateTokens } from "./estimate-tokens.ts";
 
-// What the o200k_base vocabulary makes of each text.
+// Texts with their counts by the o200k_base vocabulary.
 const COUNTED: [name: string, tokens: number, text: string][] = [
   [
     "english",
@@ -73,17 +73,17 @@ const COUNTED: [name: string, tokens: number, text: string][] = [
 ];
 
 describe("estimateTokens", () => {
-  test.each(COUNTED)("is within a third of a real count: %s", (_, tokens, text) => {
+  test.each(COUNTED)("is within a third of the vocabulary's count: %s", (_, tokens, text) => {
     expect(estimateTokens(text)).toBeGreaterThan(tokens * 0.67);
     expect(estimateTokens(text)).toBeLessThan(tokens * 1.33);
   });
 
-  test("counts nothing for nothing", () => {
+  test("is 0 for a blank text", () => {
     expect(estimateTokens("")).toBe(0);
     expect(estimateTokens(" \t ")).toBe(0);
   });
 
-  test("takes time in proportion to the text, whatever the text", () => {
+  test("takes linear time for repeated characters", () => {
     for (const unit of ["a", "é", "ab\u0301", "aé", "1", "\n", "👍", "漢"]) {
       const started = performance.now();
       expect(estimateTokens(unit.repeat(200_000))).toBeGreaterThan(0);
@@ -91,7 +91,7 @@ describe("estimateTokens", () => {
     }
   });
 
-  test("a long text is weighed by samples: near the sum of its parts, in milliseconds", () => {
+  test("estimates a long text from samples, near the sum of its parts and in milliseconds", () => {
     for (const [, , text] of COUNTED) {
       const times = Math.ceil(200_000 / text.length);
       const sum = estimateTokens(text) * times;
@@ -99,10 +99,10 @@ describe("estimateTokens", () => {
       expect(estimate).toBeGreaterThan(sum * 0.85);
       expect(estimate).toBeLessThan(sum * 1.15);
     }
-    // Sixty readers may be cut off in the same moment, each with all that a reply may hold.
+    // Sixty of the longest completions may be cancelled at the same time.
     const reply = "\u0001".repeat(4 * 1024 * 1024);
     const started = performance.now();
-    for (let reader = 0; reader < 60; reader++) estimateTokens(reply);
+    for (let generation = 0; generation < 60; generation++) estimateTokens(reply);
     expect(performance.now() - started).toBeLessThan(2_000);
   });
 });

@@ -11,18 +11,18 @@ function tokenizer(options: TokenizerOptions = {}): Tokenizer {
 }
 const PATIENT = { waitMs: 20_000, maxCountMs: 30_000 };
 
-test("texts are counted by the vocabulary of the model's family", async () => {
+test("counts texts with the vocabulary of the model's family", async () => {
   const counter = tokenizer(PATIENT);
   const texts = ["Hello world", "", "Yes, you can export the whole conversation as JSON.", "<|endoftext|>"];
   const counts = await counter.count("gpt-4o-mini", texts);
   expect(counts?.slice(0, 3)).toEqual([2, 0, 11]);
-  // A control token that somebody wrote is not one.
+  // A control token in a text is counted as text.
   expect(counts?.[3]).toBeGreaterThan(1);
   expect(await counter.count("gpt-4", ["Hello world"])).toEqual([2]);
   expect(await counter.count("llama3.2", ["Hello world"])).toBeUndefined();
 });
 
-test("the event loop goes on while the vocabulary is loaded, and the first reply does not wait for it", async () => {
+test("does not block the event loop while the vocabulary loads, and the first count does not wait for it", async () => {
   const counter = tokenizer({ waitMs: 50 });
   let turns = 0;
   const ticking = setInterval(() => turns++, 1);
@@ -34,13 +34,13 @@ test("the event loop goes on while the vocabulary is loaded, and the first reply
   expect(turns).toBeGreaterThan(20);
 });
 
-test("a text made to keep it busy is given up with its thread, and the next is counted", async () => {
+test("ends a count that takes too long with its thread, and counts the next text", async () => {
   const counter = tokenizer({ waitMs: 300, maxCountMs: 3_000 });
   await expect.poll(() => counter.count("gpt-4o", ["Hello"]), { timeout: 20_000, interval: 50 }).toEqual([1]);
   expect(await counter.count("gpt-4o", ["a".repeat(390_000)])).toBeUndefined();
   await expect.poll(() => counter.count("gpt-4o", ["Hello"]), { timeout: 30_000, interval: 200 }).toEqual([1]);
 }, 60_000);
 
-test("a text beyond all measure is not even sent there", async () => {
+test("does not count a text that is too long", async () => {
   expect(await tokenizer(PATIENT).count("gpt-4o", ["x".repeat(400_001)])).toBeUndefined();
 });

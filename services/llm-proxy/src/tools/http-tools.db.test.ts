@@ -12,7 +12,7 @@ import {
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { eventually, startTestProxy, statusOf, type TestProxy } from "../testing/llm-proxy.ts";
 
-const SECRET = "sk-of-the-tool";
+const SECRET = "sk-tool";
 
 let provider: FakeProvider;
 let other: FakeProvider;
@@ -84,14 +84,14 @@ const messagesOf = (request: ReceivedRequest | undefined) =>
 const lastOf = (request: ReceivedRequest | undefined) => messagesOf(request).at(-1);
 const afterTools = ({ body }: ReceivedRequest) => (body as { messages: Message[] }).messages.at(-1)?.role === "tool";
 
-/** A model that calls these tools, and then says what they answered. */
-function callsFirst(...calls: { name: string; arguments: string }[]): void {
+/** Scripts a model that calls tools and then repeats the last result. */
+function scriptCalls(...calls: { name: string; arguments: string }[]): void {
   provider.script((request) =>
     afterTools(request) ? { tokens: ["So: ", lastOf(request)?.content ?? ""] } : { toolCalls: calls },
   );
 }
 
-function ask(
+function generate(
   tool: ToolInit | ToolInit[],
   options: { workspaceId?: string; turnId?: string; signal?: AbortSignal; model?: string } = {},
 ) {
@@ -100,14 +100,14 @@ function ask(
 }
 
 describe("an HTTP tool", () => {
-  test("is offered with its schema, called with what the model wrote, and its answer goes back as the tool's", async () => {
-    callsFirst({ name: "order", arguments: '{"id":"A 7","lang":"de"}' });
-    const events = await ask(order());
+  test("is offered with its schema, called with the model's arguments, and its result is sent with the role tool", async () => {
+    scriptCalls({ name: "order", arguments: '{"id":"A 7","lang":"de"}' });
+    const events = await generate(order());
     expect(statusOf(events)).toBe("COMPLETE");
     expect(events.text).toBe('So: {"state":"sent"}');
     expect(server.requests).toMatchObject([{ method: "GET", url: "/orders/A%207?lang=de", body: "" }]);
-    const [asked, again] = provider.requests;
-    expect(asked?.body).toMatchObject({
+    const [first, second] = provider.requests;
+    expect(first?.body).toMatchObject({
       tools: [
         {
           type: "function",
@@ -115,7 +115,7 @@ describe("an HTTP tool", () => {
         },
       ],
     });
-    expect(messagesOf(again).slice(-2)).toEqual([
+    expect(messagesOf(second).slice(-2)).toEqual([
       {
         role: "assistant",
         content: null,
@@ -125,17 +125,17 @@ describe("an HTTP tool", () => {
       },
       { role: "tool", tool_call_id: "call_0", content: '{"state":"sent"}' },
     ]);
-    expect(messagesOf(asked)[0]).toMatchObject({ role: "system", content: expect.stringContaining("is data") });
+    expect(messagesOf(first)[0]).toMatchObject({ role: "system", content: expect.stringContaining("is data") });
     expect(events.toolCalls).toMatchObject([
       { name: "order", arguments: '{"id":"A 7","lang":"de"}', status: "ok", latencyMs: expect.any(Number) },
     ]);
   });
 
-  test("is metered with the reply: every question's tokens and cost add up, and the ledger tells of each", async () => {
-    callsFirst({ name: "order", arguments: '{"id":"1"}' }, { name: "order", arguments: '{"id":"2"}' });
+  test("adds the tokens and the cost of every round, and the call log has each attempt", async () => {
+    scriptCalls({ name: "order", arguments: '{"id":"1"}' }, { name: "order", arguments: '{"id":"2"}' });
     server.answer(() => ({ body: "{}", delayMs: 120 }));
     const turnId = randomUUID();
-    const { end, toolCalls } = await ask(order(), { turnId });
+    const { end, toolCalls } = await generate(order(), { turnId });
     expect(toolCalls.map((call) => call.status)).toEqual(["ok", "ok"]);
     expect(end).toMatchObject({ tokensIn: 42, tokensOut: 68, attempts: 2, tokensEstimated: false });
     const [row] = await proxy.rowsOf("ws_test", turnId);
@@ -146,15 +146,15 @@ describe("an HTTP tool", () => {
       cost: "0.1780000000",
       outcome: "complete",
     });
-    // Both at once: they waited for the slower one.
+    // Both calls ran at the same time.
     expect(row?.toolsMs).toBeGreaterThanOrEqual(119);
     expect(row?.tries).toHaveLength(2);
   });
 
-  test("gets a POST's arguments as JSON, with a declared secret in its header, which comes back to nobody", async () => {
-    callsFirst({ name: "order", arguments: '{"id":"7","lang":"de"}' });
+  test("sends the arguments of a POST as JSON with the declared secret, which is redacted from the result", async () => {
+    scriptCalls({ name: "order", arguments: '{"id":"7","lang":"de"}' });
     server.answer(({ headers }) => ({ body: JSON.stringify({ echo: headers.authorization }) }));
-    const events = await ask(order({ method: "POST", secret: "orders" }));
+    const events = await generate(order({ method: "POST", secret: "orders" }));
     expect(server.requests).toMatchObject([
       {
         method: "POST",
@@ -167,34 +167,34 @@ describe("an HTTP tool", () => {
     expect(JSON.stringify(provider.requests)).not.toContain(SECRET);
   });
 
-  test("takes a secret in a header of its own", async () => {
-    callsFirst({ name: "order", arguments: '{"id":"7"}' });
-    await ask(order({ secret: "keyed" }));
+  test("sends a secret in the configured header", async () => {
+    scriptCalls({ name: "order", arguments: '{"id":"7"}' });
+    await generate(order({ secret: "keyed" }));
     expect(server.requests[0]?.headers).toMatchObject({ "x-api-key": SECRET });
   });
 });
 
-describe("a call is refused, and the model told no more than that,", () => {
+describe("a call is refused without details for the model", () => {
   test.each([
-    ["of a secret nobody declared", { secret: "nobody" }, {}],
-    ["of a secret of another host", { secret: "elsewhere" }, {}],
-    ["of a secret of another workspace", { secret: "orders" }, { workspaceId: "ws_other" }],
-    ["to an address that is not permitted", { url: "http://127.0.0.2:65000/{id}" }, {}],
-    ["to where clouds keep their metadata", { url: "http://169.254.169.254/{id}" }, {}],
+    ["when its secret is not declared", { secret: "unknown" }, {}],
+    ["when its secret is declared for another host", { secret: "elsewhere" }, {}],
+    ["when its secret is declared for another workspace", { secret: "orders" }, { workspaceId: "ws_other" }],
+    ["when its address is not permitted", { url: "http://127.0.0.2:65000/{id}" }, {}],
+    ["when its address is that of a cloud's metadata service", { url: "http://169.254.169.254/{id}" }, {}],
   ])("%s", async (_, http, options) => {
-    callsFirst({ name: "order", arguments: '{"id":"7"}' });
-    const events = await ask(order(http), options);
+    scriptCalls({ name: "order", arguments: '{"id":"7"}' });
+    const events = await generate(order(http), options);
     expect(events.toolCalls).toMatchObject([{ status: "not_allowed" }]);
     expect(events.text).toBe("So: Error: the tool is not available");
     expect(server.requests).toEqual([]);
   });
 
-  test("when it redirects: the secret goes nowhere else", async () => {
+  test("when it redirects, so that the secret is not sent elsewhere", async () => {
     const elsewhere = await startToolServer();
-    callsFirst({ name: "order", arguments: '{"id":"7"}' });
+    scriptCalls({ name: "order", arguments: '{"id":"7"}' });
     server.answer(() => ({ status: 307, headers: { location: `${elsewhere.url}/` } }));
     for (const method of ["GET", "POST"]) {
-      const events = await ask(order({ secret: "orders", method }));
+      const events = await generate(order({ secret: "orders", method }));
       expect(events.toolCalls).toMatchObject([{ status: "failed" }]);
     }
     expect(elsewhere.requests).toEqual([]);
@@ -202,67 +202,67 @@ describe("a call is refused, and the model told no more than that,", () => {
   });
 });
 
-describe("a call that fails is an answer for the model, and no error for the visitor:", () => {
+describe("a failed call is a result for the model and no error for the visitor", () => {
   const good = '{"id":"7"}';
   test.each<[string, string, string, Parameters<ToolServer["answer"]>[0] | undefined, string, string]>([
     ["an HTTP status", "order", good, () => ({ status: 500, body: "no luck" }), "failed", "HTTP 500: no luck"],
-    ["no answer in time", "order", good, () => ({ hangs: true }), "timeout", "in time"],
-    ["too large an answer", "order", good, () => ({ body: "x".repeat(2_000) }), "too_large", "too large"],
+    ["no response in time", "order", good, () => ({ hangs: true }), "timeout", "in time"],
+    ["too large a result", "order", good, () => ({ body: "x".repeat(2_000) }), "too_large", "too large"],
     [
-      "what is no text",
+      "a result that is not text",
       "order",
       good,
       () => ({ headers: { "content-type": "image/png" }, body: "x" }),
       "failed",
       "not text",
     ],
-    ["arguments that do not fit", "order", '{"id":7}', undefined, "invalid_arguments", "must be string"],
+    ["arguments that violate the schema", "order", '{"id":7}', undefined, "invalid_arguments", "must be string"],
     ["arguments that are missing", "order", "", undefined, "invalid_arguments", "required property 'id'"],
-    ["arguments that lead elsewhere", "order", '{"id":".."}', undefined, "invalid_arguments", "must not be only dots"],
-    ["arguments that are no JSON", "order", '{"id":', undefined, "invalid_arguments", "not a JSON object"],
-    ["arguments that are no object", "order", "[1]", undefined, "invalid_arguments", "not a JSON object"],
-    ["a tool there is not", "refund", good, undefined, "unknown_tool", "no tool of this name"],
-  ])("%s", async (_, name, given, answer, status, told) => {
-    callsFirst({ name, arguments: given });
-    if (answer !== undefined) server.answer(answer);
-    const events = await ask(order());
+    ["arguments that change the path", "order", '{"id":".."}', undefined, "invalid_arguments", "must not be only dots"],
+    ["arguments that are not JSON", "order", '{"id":', undefined, "invalid_arguments", "not a JSON object"],
+    ["arguments that are not an object", "order", "[1]", undefined, "invalid_arguments", "not a JSON object"],
+    ["an unknown tool", "refund", good, undefined, "unknown_tool", "no tool of this name"],
+  ])("%s", async (_, name, args, respond, status, message) => {
+    scriptCalls({ name, arguments: args });
+    if (respond !== undefined) server.answer(respond);
+    const events = await generate(order());
     expect(statusOf(events)).toBe("COMPLETE");
     expect(events.toolCalls).toMatchObject([{ name, status }]);
-    expect(lastOf(provider.requests[1])).toMatchObject({ role: "tool", content: expect.stringContaining(told) });
-    if (answer === undefined) expect(server.requests).toEqual([]);
+    expect(lastOf(provider.requests[1])).toMatchObject({ role: "tool", content: expect.stringContaining(message) });
+    if (respond === undefined) expect(server.requests).toEqual([]);
   });
 
-  test("a server that is not there", async () => {
+  test("an unreachable server", async () => {
     const gone = await startToolServer();
     await gone.close();
-    callsFirst({ name: "order", arguments: good });
-    const events = await ask(order({ url: `${gone.url}/{id}` }));
+    scriptCalls({ name: "order", arguments: good });
+    const events = await generate(order({ url: `${gone.url}/{id}` }));
     expect(events.toolCalls).toMatchObject([{ status: "failed" }]);
     expect(events.text).toBe("So: Error: the tool cannot be reached");
   });
 });
 
-describe("a model that does not stop calling tools", () => {
+describe("a model that keeps calling tools", () => {
   const calling = { toolCalls: [{ name: "order", arguments: '{"id":"7"}' }] };
   const mustAnswer = ({ body }: ReceivedRequest) => (body as { tool_choice?: string }).tool_choice === "none";
 
-  test("has to answer after so many rounds", async () => {
+  test("must answer after the last round", async () => {
     provider.script((request) => (mustAnswer(request) ? { tokens: ["Done."] } : calling));
-    const events = await ask(order());
+    const events = await generate(order());
     expect([statusOf(events), events.text]).toEqual(["COMPLETE", "Done."]);
     expect(events.toolCalls).toHaveLength(3);
     expect(provider.requests).toHaveLength(4);
   });
 
-  test("and calls them all the same fails", async () => {
+  test("fails when it calls tools after the last round", async () => {
     provider.script(() => calling);
     const turnId = randomUUID();
-    const events = await ask(order(), { turnId });
+    const events = await generate(order(), { turnId });
     expect([statusOf(events), events.ends.length, provider.requests.length]).toEqual(["PROVIDER_ERROR", 1, 4]);
     expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject({ reason: "tool_calls", toolCalls: 3, rounds: 4 });
   });
 
-  test("calls none once a pattern has matched what it said before", async () => {
+  test("calls none when a pattern has matched its text", async () => {
     provider.script(() => ({ tokens: ["The word is secret, and much may follow."], ...calling }));
     const turnId = randomUUID();
     const prompt = {
@@ -277,13 +277,13 @@ describe("a model that does not stop calling tools", () => {
     expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject({ outcome: "blocked", toolCalls: 0, rounds: 1 });
   });
 
-  test("gets no more calls in one reply than it may make", async () => {
+  test("cannot make more calls than the limit of one reply", async () => {
     provider.script((request) =>
       afterTools(request)
         ? { tokens: ["Done."] }
         : { toolCalls: Array.from({ length: 6 }, () => calling.toolCalls[0] as never) },
     );
-    const { toolCalls } = await ask(order());
+    const { toolCalls } = await generate(order());
     expect(toolCalls.map((call) => call.status).toSorted((one, two) => one.localeCompare(two))).toEqual([
       "ok",
       "ok",
@@ -300,10 +300,10 @@ describe("a model that does not stop calling tools", () => {
 describe("failover", () => {
   const calling = { toolCalls: [{ name: "order", arguments: '{"id":"7"}' }] };
 
-  test("after a tool was called goes on with what it answered, and does not call it again", async () => {
+  test("after a tool call passes the result on, and does not call the tool again", async () => {
     provider.script((request) => (afterTools(request) ? { status: 500 } : calling));
     const turnId = randomUUID();
-    const events = await ask(order(), { model: "route:pair", turnId });
+    const events = await generate(order(), { model: "route:pair", turnId });
     expect([statusOf(events), events.end.model, events.end.attempts]).toEqual(["COMPLETE", "other:default", 4]);
     expect(server.requests).toHaveLength(1);
     expect(lastOf(other.requests[0])).toMatchObject({ role: "tool", content: '{"state":"sent"}' });
@@ -314,57 +314,57 @@ describe("failover", () => {
       ["fake:default", "provider_error", "failover"],
       ["other:default", "complete", ""],
     ]);
-    // One of the two models has no price, so nobody knows what it cost.
+    // One of the two models has no price, so the cost is unknown.
     expect(row).toMatchObject({ failovers: 1, rounds: 2, cost: null });
   });
 
-  test("never joins two models' texts, also when a tool was called between", async () => {
+  test("does not happen after the first text, even with a tool call in between", async () => {
     provider.script(
       (request): Reply => (afterTools(request) ? { status: 500 } : { ...calling, tokens: ["Let me look. "] }),
     );
-    const events = await ask(order(), { model: "route:pair" });
+    const events = await generate(order(), { model: "route:pair" });
     expect([statusOf(events), events.text]).toEqual(["PROVIDER_ERROR", "Let me look. "]);
     expect(other.requests).toEqual([]);
   });
 });
 
-test("text before and after a call is one reply", async () => {
+test("text before and after a tool call is one reply", async () => {
   provider.script(
     (request): Reply =>
       afterTools(request)
         ? { tokens: ["It was sent."] }
         : { tokens: ["Let me look. "], toolCalls: [{ name: "order", arguments: '{"id":"7"}' }] },
   );
-  const events = await ask(order());
+  const events = await generate(order());
   expect(events.text).toBe("Let me look. It was sent.");
   expect(messagesOf(provider.requests[1]).at(-2)).toMatchObject({ role: "assistant", content: "Let me look. " });
 });
 
-test("a caller who leaves amid a call ends it within a second, and the row says so", async () => {
-  callsFirst({ name: "order", arguments: '{"id":"7"}' });
+test("a cancelled generation ends its tool call within a second, and is in the call log", async () => {
+  scriptCalls({ name: "order", arguments: '{"id":"7"}' });
   server.answer(() => ({ hangs: true }));
   const caller = new AbortController();
   const turnId = randomUUID();
-  const call = ask(order(), { signal: caller.signal, turnId });
+  const call = generate(order(), { signal: caller.signal, turnId });
   await eventually(
     () => server.requests.length,
     (length) => length === 1,
   );
-  const leftAt = Date.now();
+  const cancelledAt = Date.now();
   caller.abort();
   await expect(call).rejects.toMatchObject({ code: "cancelled" });
   const [request] = await eventually(
     () => server.requests,
     ([each]) => each?.closedByClientAt !== undefined,
   );
-  expect((request?.closedByClientAt ?? 0) - leftAt).toBeLessThan(1_000);
+  expect((request?.closedByClientAt ?? 0) - cancelledAt).toBeLessThan(1_000);
   const [row] = await proxy.rowsOf("ws_test", turnId);
-  // What was used before is in the books once.
+  // The round before the tool call is counted once.
   expect(row).toMatchObject({ outcome: "cancelled", rounds: 1, toolCalls: 1, tokensIn: 21, tokensOut: 34 });
 });
 
-test("the built-in model needs no tools and is offered none", async () => {
-  const events = await ask(order(), { model: "builtin:extractive" });
+test("the built-in model is offered no tools", async () => {
+  const events = await generate(order(), { model: "builtin:extractive" });
   expect(statusOf(events)).toBe("COMPLETE");
   expect(events.toolCalls).toEqual([]);
 });

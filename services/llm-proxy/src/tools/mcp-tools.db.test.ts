@@ -11,10 +11,10 @@ import {
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { eventually, startTestProxy, statusOf, type TestProxy } from "../testing/llm-proxy.ts";
 
-const SECRET = "sk-of-the-server";
-const text = (words: string) => ({ content: [{ type: "text" as const, text: words }] });
+const SECRET = "sk-server";
+const text = (content: string) => ({ content: [{ type: "text" as const, text: content }] });
 
-let hung: (() => void) | undefined;
+let onHang: (() => void) | undefined;
 let provider: FakeProvider;
 let server: McpTestServer;
 let proxy: TestProxy;
@@ -29,10 +29,10 @@ beforeAll(async () => {
         call: ({ id }) => text(`order ${String(id)} was sent`),
       },
       { name: "fail", call: () => ({ ...text("there is no such order"), isError: true }) },
-      { name: "throw", call: () => Promise.reject(new Error("inside of the server")) },
+      { name: "throw", call: () => Promise.reject(new Error("internal detail of the server")) },
       { name: "long", call: () => text("x".repeat(2_000)) },
       { name: "image", call: () => ({ content: [{ type: "image", data: "AA==", mimeType: "image/png" }] }) },
-      { name: "hang", call: () => new Promise<never>(() => hung?.()) },
+      { name: "hang", call: () => new Promise<never>(() => onHang?.()) },
     ]),
   ]);
   proxy = await startTestProxy({
@@ -56,9 +56,9 @@ const lastOf = ({ body }: ReceivedRequest) => (body as { messages: Message[] }).
 const namesOf = (request: ReceivedRequest | undefined) =>
   (request?.body as { tools?: { function: { name: string } }[] } | undefined)?.tools?.map((each) => each.function.name);
 
-function ask(
+function generate(
   call: { name: string; arguments: string } | undefined,
-  given: {
+  options: {
     url?: string;
     only?: string[];
     secret?: string;
@@ -67,14 +67,14 @@ function ask(
     workspaceId?: string;
   } = {},
 ) {
-  const { url = server.url, only = [], secret = "mcp", ...options } = given;
+  const { url = server.url, only = [], secret = "mcp", ...rest } = options;
   provider.script((request) =>
     call === undefined || lastOf(request)?.role === "tool"
       ? { tokens: ["So: ", call === undefined ? "nothing" : (lastOf(request)?.content ?? "")] }
       : { toolCalls: [call] },
   );
   return proxy.generate({
-    ...options,
+    ...rest,
     prompt: {
       tools: [{ name: "shop", secret, kind: { case: "mcp", value: { url, only } } }],
       messages: [{ role: Role.USER, content: "Where is it?" }],
@@ -82,8 +82,8 @@ function ask(
   });
 }
 
-test("a server's tools are offered under its name, called, and their answer goes back to the model", async () => {
-  const events = await ask({ name: "shop__orders_find", arguments: '{"id":"A7"}' });
+test("a server's tools are offered with its name as prefix and called, and their results are sent to the model", async () => {
+  const events = await generate({ name: "shop__orders_find", arguments: '{"id":"A7"}' });
   expect(statusOf(events)).toBe("COMPLETE");
   expect(events.text).toBe("So: order A7 was sent");
   expect(events.toolCalls).toMatchObject([{ name: "shop__orders_find", arguments: '{"id":"A7"}', status: "ok" }]);
@@ -102,7 +102,7 @@ test("a server's tools are offered under its name, called, and their answer goes
       },
     ]),
   });
-  // Every request has shown the secret, and no conversation is left behind.
+  // Every request had the secret, and no session is left open.
   expect(new Set(server.authorizations)).toEqual(new Set([`Bearer ${SECRET}`]));
   await eventually(
     () => server.openSessions(),
@@ -110,15 +110,15 @@ test("a server's tools are offered under its name, called, and their answer goes
   );
 });
 
-test("what it offers is asked for once, and not before every reply", async () => {
-  await ask(undefined);
+test("the list of a server's tools is cached", async () => {
+  await generate(undefined);
   const listed = server.methods.filter((method) => method === "tools/list").length;
-  for (let reply = 0; reply < 3; reply++) await ask(undefined);
+  for (let reply = 0; reply < 3; reply++) await generate(undefined);
   expect(server.methods.filter((method) => method === "tools/list")).toHaveLength(listed);
 });
 
-test("only the chosen tools are offered", async () => {
-  await ask(undefined, { only: ["fail"] });
+test("only the selected tools are offered", async () => {
+  await generate(undefined, { only: ["fail"] });
   expect(namesOf(provider.requests[0])).toEqual(["shop__fail"]);
 });
 
@@ -129,24 +129,24 @@ test.each([
   ["image", "ok", "[image omitted]"],
   ["nothing", "unknown_tool", "Error: there is no tool of this name"],
   ["hang", "timeout", "Error: the tool did not respond in time"],
-])("a call of %s is %s for the model", async (name, status, told) => {
-  const events = await ask({ name: `shop__${name}`, arguments: "" });
+])("a call of the tool %s is %s", async (name, status, result) => {
+  const events = await generate({ name: `shop__${name}`, arguments: "" });
   expect(statusOf(events)).toBe("COMPLETE");
   expect(events.toolCalls).toMatchObject([{ name: `shop__${name}`, status }]);
-  expect(events.text).toBe(`So: ${told}`);
+  expect(events.text).toBe(`So: ${result}`);
   await eventually(
     () => server.openSessions(),
     (open) => open === 0,
   );
 });
 
-test("a caller who leaves amid a call leaves no conversation behind", async () => {
+test("a generation cancelled during a tool call leaves no session open", async () => {
   const caller = new AbortController();
-  hung = () => caller.abort();
-  await expect(ask({ name: "shop__hang", arguments: "{}" }, { signal: caller.signal })).rejects.toMatchObject({
+  onHang = () => caller.abort();
+  await expect(generate({ name: "shop__hang", arguments: "{}" }, { signal: caller.signal })).rejects.toMatchObject({
     code: "cancelled",
   });
-  hung = undefined;
+  onHang = undefined;
   await eventually(
     () => server.openSessions(),
     (open) => open === 0,
@@ -154,32 +154,32 @@ test("a caller who leaves amid a call leaves no conversation behind", async () =
 });
 
 test.each([
-  ["that is not there", () => ({ url: "http://127.0.0.1:65000/mcp", secret: "" })],
+  ["that is unreachable", () => ({ url: "http://127.0.0.1:65000/mcp", secret: "" })],
   ["at an address that is not permitted", () => ({ url: "http://127.0.0.2:65000/mcp", secret: "" })],
   ["whose secret is not for this workspace", () => ({ workspaceId: "ws_other" })],
-])("a server %s is left out, and the bot answers all the same", async (_, given) => {
-  const events = await ask(undefined, given());
+])("a server %s is left out, and the model answers without it", async (_, options) => {
+  const events = await generate(undefined, options());
   expect([statusOf(events), events.text]).toEqual(["COMPLETE", "So: nothing"]);
   expect(namesOf(provider.requests[0])).toBeUndefined();
 });
 
-test("a server that redirects or does not end is not followed to the end", async () => {
-  const strange = await startToolServer();
+test("a redirect is not followed, an endless list is not read, and a server that does not respond delays one visitor only", async () => {
+  const malicious = await startToolServer();
   const elsewhere = await startToolServer();
-  strange.answer(() => ({ status: 307, headers: { location: `${elsewhere.url}/mcp` } }));
-  expect((await ask(undefined, { url: `${strange.url}/mcp`, secret: "" })).text).toBe("So: nothing");
-  expect(strange.requests.length).toBeGreaterThan(0);
+  malicious.answer(() => ({ status: 307, headers: { location: `${elsewhere.url}/mcp` } }));
+  expect((await generate(undefined, { url: `${malicious.url}/mcp`, secret: "" })).text).toBe("So: nothing");
+  expect(malicious.requests.length).toBeGreaterThan(0);
   expect(elsewhere.requests).toEqual([]);
-  strange.answer(() => ({ body: `"${"x".repeat(5_000_000)}"` }));
-  expect((await ask(undefined, { url: `${strange.url}/other`, secret: "" })).text).toBe("So: nothing");
-  strange.answer(() => ({ hangs: true }));
+  malicious.answer(() => ({ body: `"${"x".repeat(5_000_000)}"` }));
+  expect((await generate(undefined, { url: `${malicious.url}/other`, secret: "" })).text).toBe("So: nothing");
+  malicious.answer(() => ({ hangs: true }));
   const turnId = randomUUID();
   const started = performance.now();
-  expect((await ask(undefined, { url: `${strange.url}/third`, secret: "", turnId })).text).toBe("So: nothing");
+  expect((await generate(undefined, { url: `${malicious.url}/third`, secret: "", turnId })).text).toBe("So: nothing");
   expect(performance.now() - started).toBeLessThan(5_000);
-  // The second visitor does not wait again.
+  // The failure is cached, so the second visitor does not wait.
   const again = performance.now();
-  await ask(undefined, { url: `${strange.url}/third`, secret: "" });
+  await generate(undefined, { url: `${malicious.url}/third`, secret: "" });
   expect(performance.now() - again).toBeLessThan(1_000);
-  await Promise.all([strange.close(), elsewhere.close()]);
+  await Promise.all([malicious.close(), elsewhere.close()]);
 });

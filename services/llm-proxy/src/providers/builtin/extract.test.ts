@@ -40,7 +40,7 @@ describe("extract", () => {
     ["how many messages on the Scale plan", /Scale: 25,000 messages/],
     ["delivry to an island", /^From delivery\.md/],
     ["REFUNDS!!", /^From returns\.md/],
-  ])("answers %j with the sentence that says it, and its source", (message, expected) => {
+  ])("answers %j with the right sentence and its source", (message, expected) => {
     expect(extract(message, SHOP)).toMatch(expected);
   });
 
@@ -53,26 +53,29 @@ describe("extract", () => {
     "???",
     "is it the",
     "",
-  ])("says that it does not know %j", (message) => {
+  ])("does not know the answer to %j", (message) => {
     expect(extract(message, SHOP)).toMatch(UNKNOWN);
   });
 
-  test("without knowledge it does not know", () => {
+  test("does not know the answer without passages", () => {
     expect(extract("How long do I have to return something?", [])).toMatch(UNKNOWN);
   });
 
-  test.each(["Hi", "hello!", "Good morning", "hey there", "Hallo", "¡Hola!"])("greets back: %s", (message) => {
-    expect(extract(message, SHOP)).toMatch(/^Hello! Ask me a question/);
-  });
+  test.each(["Hi", "hello!", "Good morning", "hey there", "Hallo", "¡Hola!"])(
+    "replies to the greeting %s",
+    (message) => {
+      expect(extract(message, SHOP)).toMatch(/^Hello! Ask me a question/);
+    },
+  );
 
   test.each(["thanks", "Thank you very much!", "ok thanks", "Vielen Dank", "merci"])(
-    "is polite about %s",
+    "replies to the thanks %s",
     (message) => {
       expect(extract(message, SHOP)).toMatch(/^You're welcome!/);
     },
   );
 
-  test("a greeting with a question is a question", () => {
+  test("answers a question after a greeting", () => {
     expect(extract("Hi, when is the shop open?", SHOP)).toMatch(/^From opening-hours\.txt/);
   });
 
@@ -91,7 +94,7 @@ describe("extract", () => {
     expect(extract("Wer ist der Bürgermeister von Wien?", german)).toMatch(UNKNOWN);
   });
 
-  test("quotes a second source only when it says nearly as much", () => {
+  test("quotes a second source only when its score is near the best", () => {
     const two = [
       passage(
         "a.md",
@@ -113,17 +116,17 @@ describe("extract", () => {
     expect(quotes.map((quote) => quote.slice(5, 9))).toEqual(["a.md", "b.md"]);
   });
 
-  test("the same question gets the same answer", () => {
+  test("is deterministic", () => {
     const answers = Array.from({ length: 5 }, () => extract("How are orders delivered and refunded?", SHOP));
     expect(new Set(answers).size).toBe(1);
   });
 
-  test("a quotation is never longer than a visitor would read", () => {
+  test("a quote is shorter than 800 characters", () => {
     const long = [passage("long.md", "", `Refunds are ${"very ".repeat(1_000)}slow.`)];
     expect(extract("refunds", long).length).toBeLessThan(800);
   });
 
-  test("the longest message over many long passages takes no time worth noting", () => {
+  test("the longest message with many long passages takes less than half a second", () => {
     const words = (seed: number, count: number) =>
       Array.from({ length: count }, (_, index) => `w${(seed * 7_919 + index * 104_729) % 99_991}x`).join(" ");
     const many = Array.from({ length: 20 }, (_, index) =>
@@ -135,7 +138,7 @@ describe("extract", () => {
   });
 });
 
-test("what something is, is answered by the sentence that begins with it", () => {
+test("prefers the sentence that begins with its subject", () => {
   const passages = [
     {
       id: 1n,

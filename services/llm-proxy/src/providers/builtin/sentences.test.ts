@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { joinSentences, sentencesOf } from "./sentences.ts";
 
-test("wrapped lines are one sentence, paragraphs and list items are sentences of their own", () => {
+test("wrapped lines are one sentence; paragraphs, list items and table rows are separate sentences", () => {
   const text = [
     "# Refunds",
     "You can return an item within",
@@ -33,22 +33,22 @@ test("wrapped lines are one sentence, paragraphs and list items are sentences of
   ]);
 });
 
-test("sentences end in other scripts too", () => {
+test("recognises the end of a sentence in other scripts", () => {
   expect(sentencesOf("配送は三日です。返品は三十日以内です。")).toEqual(["配送は三日です。", "返品は三十日以内です。"]);
 });
 
-test("a text of blanks has none", () => {
+test("a blank text has no sentences", () => {
   expect(sentencesOf(" \n\n\t")).toEqual([]);
 });
 
-test("joined, each sentence ends before the next begins", () => {
+test("joining adds punctuation between sentences without any", () => {
   expect(joinSentences(["There are two:", "Free", "Pro", "That is all.", "Really"])).toBe(
     "There are two: Free; Pro; That is all. Really",
   );
   expect(joinSentences(["配送は三日です。", "以上"])).toBe("配送は三日です。 以上");
 });
 
-test("a text made of nothing but markers takes no time worth noting", () => {
+test("a text of 20,000 markers takes less than a second", () => {
   for (const unit of [" ", "\n", "\n ", "|", "#", "# ", "\n#", "- ", "\n- ", "`", "=", "1.", "\n|"]) {
     const started = performance.now();
     sentencesOf(`${unit.repeat(20_000)}x`);
@@ -56,7 +56,7 @@ test("a text made of nothing but markers takes no time worth noting", () => {
   }
 });
 
-test("code is quoted neither whole nor in part, also where its fence was cut off", () => {
+test("code is left out, also when the end of its fence is missing", () => {
   expect(sentencesOf("Install it.\n```sh\nnpm install it\n```\nThen start.")).toEqual(["Install it.", "Then start."]);
   expect(sentencesOf("Install it.\n~~~\nnpm install it\n")).toEqual(["Install it."]);
 });

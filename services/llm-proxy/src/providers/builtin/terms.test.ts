@@ -4,13 +4,13 @@ import { isMisspelling, termsOf, wordsOf } from "./terms.ts";
 
 const terms = (text: string) => [...termsOf(text, detectLanguage(wordsOf(text)))];
 
-test("forms of a word are one term, and words that say nothing are none", () => {
+test("forms of a word are one term, and stop words are none", () => {
   expect(terms("How do I install it? The installation, installing, installed.")).toEqual(["instal"]);
   expect(terms("What is the price of the plans?")).toEqual(terms("the plan and its prices").reverse());
   expect(terms("the shop's refunds")).toEqual(terms("of shops, a refund"));
 });
 
-test("the language is told by its own small words", () => {
+test("the language is detected by its stop words", () => {
   expect(terms("Wie kann ich die Bestellungen stornieren?")).toEqual(terms("die Bestellung nicht stornieren"));
   expect(terms("Comment puis-je annuler mes commandes ?")).toContain("command");
   expect(terms("¿Cómo puedo cancelar los pedidos?")).toContain("ped");
@@ -20,7 +20,7 @@ test("case, width and accents do not matter", () => {
   expect(terms("ＣＡＦÉ Crème")).toEqual(terms("café creme"));
 });
 
-test("a letter more, less, wrong or swapped is a misspelling of a word of five letters or more", () => {
+test("one added, missing, wrong or swapped letter is a misspelling of a word of five or more letters", () => {
   for (const other of ["refnud", "refun", "refundd", "rafund", "efund", "rwfund"]) {
     expect(isMisspelling("refund", other)).toBe(true);
     expect(isMisspelling(other, "refund")).toBe(true);

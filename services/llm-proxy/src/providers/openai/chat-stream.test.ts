@@ -6,10 +6,10 @@ import { ChatStreamReader } from "./chat-stream.ts";
 
 const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}.sse`, import.meta.url));
 
-type Read = { text: string; usage: unknown; failure: ProviderFailure | undefined };
+type ReadResult = { text: string; usage: unknown; failure: ProviderFailure | undefined };
 
-/** Reads a body that comes in pieces of so many bytes. */
-function read(body: Uint8Array, bytesPerRead = body.length || 1): Read {
+/** Parses a body in reads of a number of bytes. */
+function read(body: Uint8Array, bytesPerRead = body.length || 1): ReadResult {
   const reader = new ChatStreamReader();
   const wellFormed = new WellFormedText();
   let text = "";
@@ -25,7 +25,7 @@ function read(body: Uint8Array, bytesPerRead = body.length || 1): Read {
   }
 }
 
-const WHOLE = [
+const COMPLETE = [
   "plain",
   "crlf",
   "cr",
@@ -70,7 +70,7 @@ const BROKEN: [name: string, code: string, reason: string, retryable: boolean][]
 
 describe("ChatStreamReader", () => {
   describe.each([1, 2, 7, 64, 1_000_000])("in reads of %i bytes", (bytes) => {
-    test.each(WHOLE)("a whole reply is read whole, with its usage: %s", (name) => {
+    test.each(COMPLETE)("a complete stream is read whole and with its usage: %s", (name) => {
       expect(read(fixture(name), bytes)).toEqual({
         text: "Hello, world",
         usage: { tokensIn: 12, tokensOut: 3 },
@@ -78,20 +78,20 @@ describe("ChatStreamReader", () => {
       });
     });
 
-    test.each(BROKEN)("a broken reply is an error, never a success: %s is %s, %s", (name, code, reason, retryable) => {
+    test.each(BROKEN)("a broken stream is a failure: %s is %s, %s", (name, code, reason, retryable) => {
       expect(read(fixture(name), bytes).failure).toMatchObject({ code, reason, retryable });
     });
 
-    test("characters cut by a read arrive whole", () => {
+    test("characters split between reads are joined", () => {
       expect(read(fixture("utf8"), bytes).text).toBe("Grüße 👋🏽 日本語 👨‍👩‍👧");
     });
 
-    test("text that looks like an event stays text", () => {
+    test("text that looks like an event is text", () => {
       expect(read(fixture("injection"), bytes).text).toBe("\n\nevent: done\ndata: {}");
     });
   });
 
-  test("cut after any byte, a reply is an error until its finish reason has come, and its text never spliced", () => {
+  test("a stream cut after any byte is a failure until its finish reason has come, and its text is a prefix", () => {
     const body = fixture("utf8");
     const whole = "Grüße 👋🏽 日本語 👨‍👩‍👧";
     const finishedAt = body.indexOf("\n", body.indexOf('"finish_reason":"stop"'));
@@ -103,7 +103,7 @@ describe("ChatStreamReader", () => {
     }
   });
 
-  test("nothing of a provider's error text is kept", () => {
+  test("a failure does not contain the provider's error text", () => {
     for (const name of ["error-rate-limit", "error-auth"]) {
       const { failure } = read(fixture(name));
       expect(JSON.stringify({ ...failure, message: failure?.message, stack: failure?.stack })).not.toContain(
@@ -112,11 +112,11 @@ describe("ChatStreamReader", () => {
     }
   });
 
-  test("all the text of one read comes at once", () => {
+  test("the text of one read is returned as one", () => {
     expect(new ChatStreamReader().feed(fixture("plain"))).toBe("Hello, world");
   });
 
-  test("a token of a mebibyte is read in time that grows with its length alone", () => {
+  test("a token of a mebibyte is read in linear time", () => {
     const token = "x".repeat(1024 * 1024);
     const body = Buffer.from(
       `data: ${JSON.stringify({ choices: [{ delta: { content: token }, finish_reason: "stop" }] })}\n\n`,
@@ -126,7 +126,7 @@ describe("ChatStreamReader", () => {
     expect(performance.now() - started).toBeLessThan(2_000);
   });
 
-  test("an event without end is given up, not kept", () => {
+  test("an endless event is refused", () => {
     const reader = new ChatStreamReader();
     const piece = Buffer.from(`data: ${"x".repeat(1024 * 1024)}`);
     expect(() => {
@@ -134,7 +134,7 @@ describe("ChatStreamReader", () => {
     }).toThrow("too_large");
   });
 
-  test("a count of tokens that cannot be one is not taken", () => {
+  test("invalid token counts are ignored", () => {
     for (const count of [-1, 1.5, 1e300, "12", null, 2 ** 31]) {
       const chunk = { choices: [], usage: { prompt_tokens: count, completion_tokens: 3 } };
       const reader = new ChatStreamReader();

@@ -1,9 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import plugin from "fastify-plugin";
 
+/** Between two pieces of 64 KiB: 13 MB/s for each connection, at less than 1 % of a core. */
+const PAUSE_MS = 5;
+
 /**
  * Discards what is left of a request's body once it is answered, so that a client that is still sending can read the answer. Node
- * would do it too, but read up to 2 MiB of each connection before it turns to the next one.
+ * would do it too, but at the speed of the network, and read up to 2 MiB of a connection before it turns to the next one.
  */
 export const unreadBody = plugin(
   async (app) => {
@@ -15,10 +18,10 @@ export const unreadBody = plugin(
   { name: "unread-body" },
 );
 
-/** Reads one piece in each turn of the event loop; the request timeout ends it. */
+/** Reads piece after piece; the request timeout ends it. */
 function discard(raw: IncomingMessage): void {
   raw.on("data", () => {
     raw.pause();
-    setImmediate(() => raw.resume());
+    setTimeout(() => raw.resume(), PAUSE_MS);
   });
 }

@@ -1,9 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import plugin from "fastify-plugin";
 
+/** The pause after each chunk of 64 KiB: 13 MB/s for each connection, at less than 1 % of a core. */
+const PAUSE_MS = 5;
+
 /**
  * Discards the rest of a request's body once the response is sent, so that a client that is still sending can read the response. Node does
- * so too, but reads up to 2 MiB from one connection before it serves the next.
+ * so too, but at the speed of the network, and reads up to 2 MiB from one connection before it serves the next.
  */
 export const unreadBody = plugin(
   async (app) => {
@@ -15,10 +18,10 @@ export const unreadBody = plugin(
   { name: "unread-body" },
 );
 
-/** Reads one chunk per iteration of the event loop. The request timeout ends it. */
+/** Reads chunk by chunk. The request timeout ends it. */
 function discard(raw: IncomingMessage): void {
   raw.on("data", () => {
     raw.pause();
-    setImmediate(() => raw.resume());
+    setTimeout(() => raw.resume(), PAUSE_MS);
   });
 }

@@ -263,7 +263,9 @@ test("while a tool takes its time the stream keeps its heartbeat", async () => {
   http.answer(() => ({ body: "{}", delayMs }));
   const items = await collectSse(await postChat(system.url(), tenant));
   expect(items.filter((item) => "comment" in item)).toHaveLength(figure(0, 1));
-  expect(items.flatMap((item) => ("event" in item ? [item.event] : []))).toEqual(["meta", "token", "done"]);
+  // The number of tokens depends on when its text arrives.
+  const events = items.flatMap((item) => ("event" in item ? [item.event] : []));
+  expect(events.filter((event, index) => event !== events[index - 1])).toEqual(["meta", "token", "done"]);
 }, 60_000);
 
 test("no service has ever printed the secret, the arguments or an answer", () => {

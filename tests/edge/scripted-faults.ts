@@ -14,12 +14,11 @@ const WIRE = [...EVENTS, "data: [DONE]\n\n"];
 
 /** Where in the reply's bytes each event ends. */
 export const EVENT_ENDS = WIRE.map((_, index) => WIRE.slice(0, index + 1).join("").length);
-/** Where the text itself stands: a byte of it is the provider's word. */
-const TEXT_RANGES = TOKENS.map((token, index) => {
-  const start = WIRE.slice(0, index).join("").length + (WIRE[index] ?? "").indexOf(`"${token}"`) + 1;
-  return [start, start + token.length] as const;
-});
-export const isText = (at: number) => TEXT_RANGES.some(([start, end]) => at >= start && at < end);
+/** Whether a byte of the reply is inside a JSON string. Only TLS and TCP checksums can detect a change of it that leaves valid JSON. */
+const STRINGS = [...WIRE.join("").matchAll(/"(?:[^"\\]|\\.)*"/g)].map(
+  ({ index, 0: literal }) => [index + 1, index + literal.length - 1] as const,
+);
+export const isInString = (at: number) => STRINGS.some(([start, end]) => at >= start && at < end);
 
 /** What the model `damaged` puts over its reply: these characters at this byte. Sent as the visitor's message. */
 export type Damage = { at: number; characters: string };

@@ -6,7 +6,7 @@ import { createTenant, type Tenant } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";
 import type { EdgeStage } from "../edge-stage.ts";
 import { expectNoOtherText, expectOneEnd } from "../one-end.ts";
-import { BOUNDARIES, type Damage, EVENT_ENDS, GARBAGE_KINDS, isText, WHOLE_TEXT } from "../scripted-faults.ts";
+import { BOUNDARIES, type Damage, EVENT_ENDS, GARBAGE_KINDS, isInString, WHOLE_TEXT } from "../scripted-faults.ts";
 
 /** What the scripted provider says unless it is told otherwise. */
 const DEFAULT_TEXT = "Hello from the scripted provider, token by token.";
@@ -77,7 +77,7 @@ export function providerFaultsSuite(shared: () => EdgeStage): void {
         [0, 1, 2].map((more) => ({ at, characters: DAMAGE[(turn * 3 + more) % DAMAGE.length] ?? "" })),
       ),
       ...anywhere,
-    ].filter(({ at, characters }) => at < last && ![...characters].some((_, index) => isText(at + index)));
+    ].filter(({ at, characters }) => at < last && ![...characters].some((_, index) => isInString(at + index)));
     let errors = 0;
     await pool(damages.length, 16, async (index) => {
       const message = JSON.stringify(damages[index]);

@@ -1,7 +1,7 @@
 import type { Database, Queryable } from "@parley/service-kit";
 
 /** One attempt of a generation, an element of the column `tries`. */
-export type TryRow = {
+export type AttemptRow = {
   model: string;
   startedMs: number;
   queueMs: number;
@@ -42,7 +42,7 @@ export type CallRow = {
   /** Time spent waiting for tools. */
   toolsMs: number;
   /** Every attempt, in order. */
-  tries: readonly TryRow[];
+  tries: readonly AttemptRow[];
   /** The UTC month that the turn was reserved in, "YYYY-MM"; null when it was not reserved. */
   month: string | null;
   createdAt: Date;

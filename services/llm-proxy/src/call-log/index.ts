@@ -1,2 +1,2 @@
 export type { CallLog } from "./call-log.worker.ts";
-export type { CallRow, TryRow } from "./calls.store.ts";
+export type { AttemptRow, CallRow } from "./calls.store.ts";

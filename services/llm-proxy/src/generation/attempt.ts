@@ -2,7 +2,7 @@ import { type BreakerVerdict, CallCancelled, ProviderFailure, type TextSink, Wat
 import type { AttemptRequest, AttemptResult, AttemptTimes, Completion } from "./attempt-result.ts";
 import { endProviderSpan, openProviderSpan } from "./provider-span.ts";
 
-/** Far longer than any completion. Bounds the memory that a provider which does not stop can fill. */
+/** Longer than any completion; bounds the memory of one that does not end. */
 const MAX_COMPLETION_CHARACTERS = 4 * 1024 * 1024;
 
 export type AttemptOptions = {

@@ -1,4 +1,4 @@
-import type { CallRow, TryRow } from "../call-log/index.ts";
+import type { AttemptRow, CallRow } from "../call-log/index.ts";
 import { parseModelName, toDecimal } from "../settings/index.ts";
 import {
   endingOf,
@@ -34,11 +34,11 @@ export function toCallRow(
     rounds: result.rounds,
     toolCalls: result.toolCalls,
     toolsMs: Math.round(result.toolsMs),
-    tries: result.attempts.map((attempt) => toTryRow(attempt, startedAtMs)),
+    tries: result.attempts.map((attempt) => toAttemptRow(attempt, startedAtMs)),
   };
 }
 
-function toTryRow(attempt: GenerationAttempt, generationStartedAtMs: number): TryRow {
+function toAttemptRow(attempt: GenerationAttempt, generationStartedAtMs: number): AttemptRow {
   const { request, startedAtMs, queueMs, isSent, firstTextAtMs, endedAtMs, failure, next } = attempt;
   const { outcome, reason } = endingOf(failure);
   return {

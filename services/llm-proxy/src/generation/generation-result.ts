@@ -35,7 +35,7 @@ export type GenerationAttempt = AttemptResult & { next: NextStep | "" };
 export type GenerationResult = Ending & {
   /** When the generation started, on the monotonic clock that also times the attempts. */
   startedAtMs: number;
-  /** In order, including those of which no request was sent. */
+  /** In order, including attempts without a sent request. */
   attempts: readonly GenerationAttempt[];
   /** Requests sent to providers. */
   sentAttempts: number;

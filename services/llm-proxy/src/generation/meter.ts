@@ -33,7 +33,7 @@ export async function meter(
   );
 }
 
-/** The last attempt of each round of which a request was sent, or the last one when none was sent. */
+/** Returns the last sent attempt of each round; if none of its attempts was sent, its last attempt. */
 function lastOfRounds(attempts: readonly AttemptResult[]): AttemptResult[] {
   const byRound = new Map<number, AttemptResult>();
   for (const attempt of attempts) {

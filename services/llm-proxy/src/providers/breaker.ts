@@ -2,7 +2,7 @@ import type { BreakerPolicy } from "../settings/index.ts";
 
 export type BreakerState = "closed" | "open" | "half_open";
 
-/** How an admitted request ended: `neutral` when it tells nothing about the provider, because its caller cancelled it. */
+/** How an admitted request ended. A cancelled request is `neutral`: it shows nothing about the provider. */
 export type BreakerVerdict = "ok" | "fault" | "neutral";
 
 /** A circuit breaker: refuses requests to a provider that keeps failing, then admits one at a time until one succeeds. */

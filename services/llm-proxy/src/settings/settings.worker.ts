@@ -65,7 +65,7 @@ export function watchSettings(
   lifecycle.onClose("LLM_CONFIG watch", () => clearInterval(timer));
 }
 
-/** Returns the file's text, or the error code of a file that cannot be read, which a NUL tells from any text. */
+/** Returns the file's text. For a file that cannot be read, returns the error code after a NUL, which no YAML file contains. */
 function textOrErrorCode(path: string): string {
   try {
     return readFileSync(path, "utf8");

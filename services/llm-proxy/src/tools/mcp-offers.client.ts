@@ -3,7 +3,7 @@ import { type McpDeps, McpSession, type McpTarget, type OfferedTool } from "./mc
 
 /** The age from which a server's list of tools is refreshed. */
 const FRESH_MS = 60_000;
-/** How long a server whose list failed is not asked again, so that no other visitor waits for it. */
+/** After a failure, the server's tools are not listed again for this time, so that only one visitor waits for it. */
 const FAILED_MS = 10_000;
 const MAX_SERVERS = 1_000;
 

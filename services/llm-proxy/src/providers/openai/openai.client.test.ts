@@ -93,6 +93,8 @@ const stream = (signal = new AbortController().signal) => provider.stream(callOf
 const embed = (signal = new AbortController().signal) =>
   provider.embed?.({ model: "m", dimensions: undefined, texts: ["a"], signal });
 
+const connectionClosed = () => vi.waitFor(() => expect(closedEarly).toHaveBeenCalled(), { timeout: 5_000 });
+
 /** Streams a completion and returns its texts as they were passed on. */
 async function readTexts(onText: CompletionRequest["onText"] = () => undefined): Promise<string[]> {
   const texts: string[] = [];
@@ -150,7 +152,7 @@ describe("a request", () => {
     const controller = new AbortController();
     respond = () => controller.abort(new Error("cancelled"));
     await expect(stream(controller.signal)).rejects.toMatchObject({ reason: "connect" });
-    await vi.waitFor(() => expect(closedEarly).toHaveBeenCalled());
+    await connectionClosed();
   });
 
   test("to a closed port fails as unreachable, with Node's code as detail", async () => {
@@ -210,7 +212,7 @@ describe("a refusal", () => {
       response.write("x".repeat(1024 * 1024));
     };
     await expect(stream()).rejects.toMatchObject({ reason: "http_500" });
-    await vi.waitFor(() => expect(closedEarly).toHaveBeenCalled());
+    await connectionClosed();
   });
 
   test("that is cut off is mapped by its status", async () => {
@@ -330,10 +332,11 @@ describe("an aborted signal", () => {
     };
     const controller = new AbortController();
     const failed = expect(start(controller.signal)).rejects.toThrow();
+    await vi.waitFor(() => expect(received).toHaveLength(1));
     await sleep(50);
     controller.abort(new Error("cancelled"));
     await failed;
-    await vi.waitFor(() => expect(closedEarly).toHaveBeenCalled());
+    await connectionClosed();
   });
 
   test("while the sink has no room drops the rest that had arrived", async () => {
@@ -375,11 +378,12 @@ describe("an aborted signal", () => {
     };
     const controller = new AbortController();
     const room = Promise.withResolvers<void>();
-    const call = callOf({ signal: controller.signal, onText: () => room.promise });
-    const failed = expect(provider.stream(call)).rejects.toThrow();
-    await sleep(100);
+    const onText = vi.fn(() => room.promise);
+    const failed = expect(provider.stream(callOf({ signal: controller.signal, onText }))).rejects.toThrow();
+    await vi.waitFor(() => expect(onText).toHaveBeenCalled());
+    await sleep(50);
     controller.abort(new Error("cancelled"));
-    await vi.waitFor(() => expect(closedEarly).toHaveBeenCalled());
+    await connectionClosed();
     room.resolve();
     await failed;
   });
@@ -397,7 +401,7 @@ describe("after [DONE]", () => {
     };
     for (let request = 0; request < 3; request++) {
       expect(await readTexts()).toEqual(["all"]);
-      await sleep(80);
+      await sleep(200);
     }
     expect(connections).toBe(1);
   });
@@ -408,6 +412,6 @@ describe("after [DONE]", () => {
       response.write(text("all") + END);
     };
     expect(await readTexts()).toEqual(["all"]);
-    await vi.waitFor(() => expect(closedEarly).toHaveBeenCalled(), { timeout: 3_000 });
+    await connectionClosed();
   });
 });

@@ -16,8 +16,8 @@ test("each service whose role has lost its timeouts logs what to run when it sta
     [system.quota, "parley_quota"],
     [system.llm, "parley_llm"],
   ] as const) {
-    await expect.poll(() => service.outputs()).toContain("statement_timeout is not set");
+    await expect.poll(() => service.outputs()).toContain("role timeout missing");
     expect(service.outputs()).toContain(`ALTER ROLE \\"${role}\\" SET statement_timeout = '10s';`);
-    expect(service.outputs()).not.toContain("idle_in_transaction_session_timeout is not set");
+    expect(service.outputs()).not.toContain("SET idle_in_transaction_session_timeout");
   }
 });

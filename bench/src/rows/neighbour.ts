@@ -1,8 +1,9 @@
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { nodeFlags, startProcess } from "@parley/test-support";
 import { pdfBombs } from "../../../services/conversation/src/testing/document-bombs.ts";
 import { slowMessage, storeSlowPatterns } from "../../../tests/system/pattern-attack.ts";
-import { createTenant, type Tenant } from "../../../tests/system/system.ts";
+import { createTenant } from "../../../tests/system/system.ts";
 import { visit } from "../../../tests/system/visitors.ts";
 import { familyResidentBytes } from "../support/cpu.ts";
 import { type Stage, setStage } from "../support/stage.ts";
@@ -10,7 +11,7 @@ import { median, percentile } from "../support/statistics.ts";
 import type { Effort, Figure, Row } from "./row.ts";
 
 const FLOOD = fileURLToPath(new URL("../../../tests/edge/flood.ts", import.meta.url));
-const CHATS = 300;
+const CHATS = 600;
 const WARM_UP_CHATS = 100;
 const ATTACKERS = 4;
 const MAX_RATIO = 1.2;
@@ -20,12 +21,17 @@ const MAX_EDGE_MIB = 768 * 0.8;
 const MAX_CONVERSATION_MIB = 512 * 0.8;
 const MEMORY_EVERY_MS = 20;
 
-/** An attack under way; `stop` ends it and waits for its last request. */
-type Attack = { stop(): Promise<void> };
-/** One way to attack, and the process whose memory it is after. */
+/** Traffic of one kind. Stopping it waits for its last request. */
+type Traffic = { stop(): Promise<void> };
+type Attack = {
+  begin: () => Promise<Traffic>;
+  /** The attacker's traffic in the rounds without the attack; none if it is absent. */
+  beginHarmless?: () => Promise<Traffic>;
+};
+/** A kind of attack, and the process whose memory it exhausts. */
 type Kind = {
   name: string;
-  begin: (stage: Stage, attacker: Tenant) => Promise<Attack>;
+  prepare: (stage: Stage) => Promise<Attack>;
   pidOf: (stage: Stage) => number;
   maxMiB: number;
 };
@@ -34,12 +40,12 @@ const edgePid = ({ system }: Stage) => system.edges[0]?.process().pid ?? 0;
 const conversationPid = ({ system }: Stage) => system.conversation.process().pid;
 
 const KINDS: Kind[] = [
-  { name: "costly bodies", begin: flood, pidOf: edgePid, maxMiB: MAX_EDGE_MIB },
-  { name: "slow patterns", begin: sendSlowMessages, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB },
-  { name: "PDF bombs", begin: addBombs, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB },
+  { name: "costly bodies", prepare: costlyBodies, pidOf: edgePid, maxMiB: MAX_EDGE_MIB },
+  { name: "slow patterns", prepare: slowPatterns, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB },
+  { name: "PDF bombs", prepare: documentBombs, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB },
 ];
 
-/** What one tenant's attack costs another tenant's visitors, and the memory of the process that it aims at. */
+/** Measures how much one tenant's attack slows down another tenant's visitors, and the memory of the attacked process. */
 export const neighbour: Row = {
   name: "neighbour",
   about:
@@ -55,7 +61,7 @@ export const neighbour: Row = {
 async function measureKind(kind: Kind, { rounds, scale }: Effort, progress: (line: string) => void): Promise<Figure[]> {
   const stage = await setStage("tokens-10");
   try {
-    const attacker = await createTenant(stage.system.admin, { plan: "scale" });
+    const attack = await kind.prepare(stage);
     const chats = Math.ceil(CHATS * scale);
     await chatTimesMs(stage, Math.ceil(WARM_UP_CHATS * scale));
     const quiet: number[] = [];
@@ -63,15 +69,20 @@ async function measureKind(kind: Kind, { rounds, scale }: Effort, progress: (lin
     const health: number[] = [];
     let peakMiB = 0;
     for (let round = 1; round <= rounds; round++) {
-      quiet.push(percentile(await chatTimesMs(stage, chats), 99));
-      const attack = await kind.begin(stage, attacker);
+      const harmless = await attack.beginHarmless?.();
+      try {
+        quiet.push((await probe(stage, chats)).chatMs);
+      } finally {
+        await harmless?.stop();
+      }
+      const traffic = await attack.begin();
       const memory = watchMiB(kind.pidOf(stage));
       try {
-        const [chat, answers] = await Promise.all([chatTimesMs(stage, chats), healthTimesMs(stage, chats)]);
-        attacked.push(percentile(chat, 99));
-        health.push(percentile(answers, 99));
+        const { chatMs, healthMs } = await probe(stage, chats);
+        attacked.push(chatMs);
+        health.push(healthMs);
       } finally {
-        await attack.stop();
+        await traffic.stop();
         peakMiB = Math.max(peakMiB, memory());
       }
       progress(
@@ -100,6 +111,12 @@ type Bounded = { what: string; value: number; unit: string; bound: number };
 
 function figureOf({ what, value, unit, bound }: Bounded, detail: string): Figure {
   return { what, value, unit, goal: `≤ ${Math.floor(bound * 10) / 10} ${unit}`, met: value <= bound, detail };
+}
+
+/** Sends chats and health checks at the same time, each one after the other. Returns their p99. */
+async function probe(stage: Stage, count: number): Promise<{ chatMs: number; healthMs: number }> {
+  const [chats, answers] = await Promise.all([chatTimesMs(stage, count), healthTimesMs(stage, count)]);
+  return { chatMs: percentile(chats, 99), healthMs: percentile(answers, 99) };
 }
 
 /** The times of a neighbour's chats, one after the other. */
@@ -136,40 +153,58 @@ function watchMiB(pid: number): () => number {
   };
 }
 
-async function flood({ system }: Stage): Promise<Attack> {
+async function costlyBodies({ system }: Stage): Promise<Attack> {
   const args = [...nodeFlags, FLOOD, new URL(system.url()).port, "many"];
-  const sender = await startProcess({ name: "flood", command: process.execPath, args, ready: /flooding/ });
-  await sender.waitReady();
-  return { stop: async () => void (await sender.stop()) };
+  return {
+    async begin() {
+      const sender = await startProcess({ name: "flood", command: process.execPath, args, ready: /flooding/ });
+      await sender.waitReady();
+      return { stop: async () => void (await sender.stop()) };
+    },
+  };
 }
 
-async function sendSlowMessages({ system }: Stage, attacker: Tenant): Promise<Attack> {
+/** Without the attack, a bot without patterns gets the same messages, about one a second: as many as the attacked bot answers. */
+async function slowPatterns({ system }: Stage): Promise<Attack> {
+  const attacker = await createTenant(system.admin, { plan: "scale" });
   await storeSlowPatterns(system, attacker);
-  return repeat(() => visit(system.url(), attacker, { message: slowMessage() }));
+  const ordinary = await createTenant(system.admin, { plan: "scale" });
+  return {
+    begin: async () => repeat(() => visit(system.url(), attacker, { message: slowMessage() })),
+    beginHarmless: async () =>
+      repeat(async () => {
+        await visit(system.url(), ordinary, { message: slowMessage() });
+        await setTimeout(ATTACKERS * 1_000);
+      }),
+  };
 }
 
-function addBombs({ system }: Stage, { workspaceId, botSlug }: Tenant): Promise<Attack> {
+async function documentBombs({ system }: Stage): Promise<Attack> {
+  const { workspaceId, botSlug } = await createTenant(system.admin, { plan: "scale" });
   const bombs = Object.entries(pdfBombs());
   let next = 0;
-  return repeat(async () => {
-    const [name, content] = bombs[next++ % bombs.length] ?? ["", new Uint8Array()];
-    // A bomb is refused; the attacker goes on.
-    await system.admin.knowledge
-      .addSource({ workspaceId, botSlug, name, format: "pdf", content })
-      .catch(() => undefined);
-  });
+  return {
+    begin: async () =>
+      repeat(async () => {
+        const [name, content] = bombs[next++ % bombs.length] ?? ["", new Uint8Array()];
+        // A bomb is refused; the attacker goes on.
+        await system.admin.knowledge
+          .addSource({ workspaceId, botSlug, name, format: "pdf", content })
+          .catch(() => undefined);
+      }),
+  };
 }
 
-/** Repeats a request from several sides until it is stopped. */
-async function repeat(request: () => Promise<unknown>): Promise<Attack> {
+/** Repeats a request from several clients until it is stopped. */
+function repeat(request: () => Promise<unknown>): Traffic {
   let isOver = false;
-  const sides = Array.from({ length: ATTACKERS }, async () => {
+  const clients = Array.from({ length: ATTACKERS }, async () => {
     while (!isOver) await request();
   });
   return {
     async stop() {
       isOver = true;
-      await Promise.all(sides);
+      await Promise.all(clients);
     },
   };
 }

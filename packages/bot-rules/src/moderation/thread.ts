@@ -1,3 +1,4 @@
+import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
 import { type Candidate, requireAcceptable } from "./acceptance.ts";
@@ -55,6 +56,9 @@ function answer(job: Job): Answer {
     return { kind: job.kind === "match" ? "unusable" : "checked", refusal: { code, message } };
   }
 }
+
+// On Linux a priority belongs to a thread. The service's own thread gets the processor first.
+if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 // An error that is not caught ends the thread: its job fails, and the next one gets a new thread.
 parentPort?.on("message", (job: Job) => {

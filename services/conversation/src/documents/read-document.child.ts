@@ -8,13 +8,13 @@ import type { Format } from "./document.ts";
 import { CANNOT_READ, type DocumentPiece } from "./document-piece.ts";
 import { indexChunks } from "./index-document.ts";
 
-// A process that reads one document: `node read-document.child.ts FORMAT BYTES PARENT_PID MAX_MEMORY_BYTES`. The document comes on stdin;
-// the pieces go to stdout, a line of JSON each. read-document.client.ts starts it.
+// A process that reads one document: `node read-document.child.ts FORMAT BYTES PARENT_PID MAX_MEMORY_BYTES MAX_CPU_MS`. It reads
+// the document from stdin and writes the pieces to stdout, a line of JSON each. read-document.client.ts starts it.
 
-const [format, bytes, parentPid, maxMemoryBytes] = process.argv.slice(2);
+const [format, bytes, parentPid, maxMemoryBytes, maxCpuMs] = process.argv.slice(2);
 
 const watchdog = new Worker(new URL("./watchdog.js", import.meta.url), {
-  workerData: { parentPid: Number(parentPid), maxMemoryBytes: Number(maxMemoryBytes) },
+  workerData: { parentPid: Number(parentPid), maxMemoryBytes: Number(maxMemoryBytes), maxCpuMs: Number(maxCpuMs) },
 });
 await once(watchdog, "online");
 watchdog.unref();

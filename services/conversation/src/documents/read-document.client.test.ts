@@ -8,8 +8,8 @@ import type { TextFormat } from "./document.ts";
 import { type RawDocument, READER_FLAGS, readDocument } from "./read-document.client.ts";
 
 const signal = new AbortController().signal;
-const read = (raw: RawDocument, timeoutMs?: number) =>
-  readDocument(raw, timeoutMs === undefined ? { signal } : { signal, timeoutMs });
+const read = (raw: RawDocument, maxCpuMs?: number) =>
+  readDocument(raw, maxCpuMs === undefined ? { signal } : { signal, maxCpuMs });
 const text = (format: TextFormat, content: string): RawDocument => ({ format, content: Buffer.from(content) });
 
 /** The headings and texts of a document's chunks. */
@@ -46,10 +46,10 @@ describe("reading a document", { timeout: 30_000 }, () => {
     expect(document.beginning).toHaveLength(1_000);
   });
 
-  test("refuses a document that takes too long, and reads the next one", async () => {
+  test("refuses a document that takes too much processor time, and reads the next one", async () => {
     await expect(read(text("md", "_a__b".repeat(100_000)), 1_500)).rejects.toMatchObject({
       code: "unreadable_document",
-      message: expect.stringContaining("more than 1.5 s; split it"),
+      message: expect.stringContaining("more than 1.5 s of processor time; split it"),
     });
     expect(await chunksOf(text("md", "*fine*"))).toEqual([{ heading: "", text: "fine" }]);
   });

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { constants, setPriority } from "node:os";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { invalid } from "@parley/service-kit";
@@ -7,13 +8,16 @@ import { CANNOT_READ, parsePiece } from "./document-piece.ts";
 import type { IndexedDocument, IndexedPiece } from "./index-document.ts";
 
 const MiB = 1024 * 1024;
-const TIMEOUT_MS = 20_000;
+/** The reading process has a low priority. When the machine is busy, it takes longer than its processor time. */
+const MAX_CPU_MS = 20_000;
+const TIMEOUT_MS = 60_000;
 /** Resident memory of the reading process. With the service's own it must stay below 80 % of the chart's limit of 512 MiB. */
 const MAX_MEMORY_BYTES = 192 * MiB;
 /** Without it, V8 lets garbage grow until the watchdog kills the process. */
 const MAX_HEAP_MIB = 64;
 const MAX_LINE_BYTES = MiB;
 const MAX_RESULT_BYTES = 32 * MiB;
+const OUT_OF_TIME: NodeJS.Signals = "SIGXCPU";
 /** How the watchdog and the kernel (SIGKILL) and V8 (the others) end a process for its memory. */
 const OUT_OF_MEMORY: readonly NodeJS.Signals[] = ["SIGKILL", "SIGABRT", "SIGTRAP"];
 const SPLIT = "split it into smaller documents, or send its text as txt";
@@ -45,19 +49,20 @@ export type ReadDocument = IndexedDocument & { beginning: string[] };
 export type ReadOptions = {
   /** Aborted when the caller cancels. */
   signal: AbortSignal;
-  timeoutMs?: number;
+  /** Processor time of the reading process. */
+  maxCpuMs?: number;
 };
 
 type Ending = { code: number | null; killedBy: NodeJS.Signals | null };
 
 /**
- * Reads a document in a process of its own. The process is killed after 20 s, when it holds more than 192 MiB, when the signal aborts, and
- * when this process ends. Throws invalid_argument for a document that cannot be read within these limits.
+ * Reads a document in a process of its own. The process is killed when it has used 20 s of processor time, after 60 s, when it
+ * holds more than 192 MiB, when the signal aborts, and when this process ends. Throws invalid_argument for a document that cannot be read within these limits.
  */
 export async function readDocument(raw: RawDocument, options: ReadOptions): Promise<ReadDocument> {
-  const { signal, timeoutMs = TIMEOUT_MS } = options;
-  const late = AbortSignal.timeout(timeoutMs);
-  const child = start(raw, AbortSignal.any([signal, late]));
+  const { signal, maxCpuMs = MAX_CPU_MS } = options;
+  const late = AbortSignal.timeout(TIMEOUT_MS);
+  const child = start(raw, maxCpuMs, AbortSignal.any([signal, late]));
   const closed = new Promise<Ending>((resolve) => {
     child.once("close", (code, killedBy) => resolve({ code, killedBy }));
   });
@@ -70,12 +75,14 @@ export async function readDocument(raw: RawDocument, options: ReadOptions): Prom
   const ending = await closed;
   signal.throwIfAborted();
   if (document !== undefined) return document;
-  if (late.aborted) throw unreadable(`it takes more than ${timeoutMs / 1_000} s; ${SPLIT}`);
+  if (late.aborted) throw unreadable(`it takes more than ${TIMEOUT_MS / 1_000} s; ${SPLIT}`);
+  if (ending.killedBy === OUT_OF_TIME)
+    throw unreadable(`it takes more than ${maxCpuMs / 1_000} s of processor time; ${SPLIT}`);
   throw failureOf(raw.format, ending);
 }
 
-function start({ format, content }: RawDocument, signal: AbortSignal) {
-  const args = [format, content.length, process.pid, MAX_MEMORY_BYTES].map(String);
+function start({ format, content }: RawDocument, maxCpuMs: number, signal: AbortSignal) {
+  const args = [format, content.length, process.pid, MAX_MEMORY_BYTES, maxCpuMs].map(String);
   const child = spawn(process.execPath, [...READER_FLAGS, CHILD, ...args], {
     // This process's environment holds passwords.
     env: {},
@@ -83,6 +90,8 @@ function start({ format, content }: RawDocument, signal: AbortSignal) {
     signal,
     killSignal: "SIGKILL",
   });
+  // Visitors' turns get the processor first.
+  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
   // How the process ended tells more than these: it is killed, or it does not read its input to the end.
   child.on("error", () => undefined);
   child.stdin.on("error", () => undefined);

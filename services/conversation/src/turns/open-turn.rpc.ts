@@ -20,8 +20,11 @@ export type OpenTurnDeps = {
 type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
 
 /**
- * A turn costs one statement here, and a second one when its bot has knowledge to search; a misspelt word costs two more, and to search by meaning
- * one, beside a call of llm-proxy. A repeated one is answered from what was stored the first time.
+ * Opens a turn and returns its prompt, or the verdict of the moderation pattern that blocked the message. Runs one statement, plus:
+ * - one for the word search, if the bot has knowledge, and two more if the message has a word that the knowledge does not;
+ * - one for the semantic search, which also calls llm-proxy.
+ *
+ * A repeated call returns the turn as it was stored the first time.
  */
 export async function handleOpenTurn(
   { database, botConfigs, patternThreads, meanings }: OpenTurnDeps,
@@ -48,7 +51,7 @@ export async function handleOpenTurn(
     chunkIds: passages.map((passage) => passage.id),
     blocked,
   });
-  if (opened === undefined) return repeat(database, request, bot);
+  if (opened === undefined) return repeatResponse(database, request, bot);
 
   const messageId = BigInt(opened.messageId);
   if (blocked) return { messageId, blocked, model: bot.model };
@@ -57,19 +60,19 @@ export async function handleOpenTurn(
   return { messageId, model: bot.model, prompt, retrievalMicroseconds: BigInt(Math.round(retrievalMs * 1_000)) };
 }
 
-async function repeat(database: Database, request: OpenTurnRequest, bot: BotConfig): Promise<Response> {
-  const standing = await findTurn(database, request.workspaceId, request.turnId);
-  if (standing === undefined) throw sessionNotFound();
-  const { blocked, model, message, history } = standing;
-  const messageId = BigInt(standing.messageId);
+async function repeatResponse(database: Database, request: OpenTurnRequest, bot: BotConfig): Promise<Response> {
+  const turn = await findTurn(database, request.workspaceId, request.turnId);
+  if (turn === undefined) throw sessionNotFound();
+  const { blocked, model, message, history } = turn;
+  const messageId = BigInt(turn.messageId);
   if (blocked) return { messageId, blocked, model };
-  const passages = await readPassages(database, request.workspaceId, standing.chunkIds);
+  const passages = await readPassages(database, request.workspaceId, turn.chunkIds);
   const knowledge = { workspaceId: request.workspaceId, botId: request.botId, ...bot.knowledge };
   const { terms } = await searchKnowledge(database, knowledge, message);
   return { messageId, model, prompt: encodePrompt({ ...promptOf(bot), passages, terms, history, message }) };
 }
 
-/** What of its prompt a bot brings itself. */
+/** The parts of a prompt that come from the bot's configuration. */
 function promptOf({ systemPrompt: system, tools, replyPatterns }: BotConfig) {
   return { system, tools, replyPatterns };
 }

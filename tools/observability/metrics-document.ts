@@ -10,7 +10,7 @@ import {
   rpcServerHistogram,
 } from "@parley/service-kit";
 import { matchDurations } from "../../packages/bot-rules/src/moderation/metrics.ts";
-import { booksWatch } from "../../services/conversation/src/audit/audit.worker.ts";
+import { createAuditTask } from "../../services/conversation/src/audit/audit.worker.ts";
 import {
   closedTurns,
   embeddingGauge,
@@ -37,7 +37,7 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     outboxGauges(registry, database, log);
     embeddingGauge(registry, unasked, log);
     meaningSearches(registry);
-    booksWatch(database, unasked, registry, log);
+    createAuditTask(database, unasked, registry, log);
     matchDurations(registry);
     rpcServerHistogram(registry);
     rpcClientFailures(registry);

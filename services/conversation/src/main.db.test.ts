@@ -58,7 +58,7 @@ async function startService(): Promise<Service> {
 const options = { timeoutMs: 5_000 };
 const outboxDepth = async () => (await db.admin.query("SELECT FROM conversation.outbox")).rowCount;
 
-test("migrates as a process: a line for each migration, nothing the second time, one clear line when it cannot", async () => {
+test("migrate.ts prints a line per migration, one line when the schema is up to date, and one line when it fails", async () => {
   const fresh = await createDatabase();
   const run = async (url: string) => {
     const migration = await startProcess({
@@ -80,7 +80,7 @@ test("migrates as a process: a line for each migration, nothing the second time,
   await fresh.drop();
 });
 
-test("answers, stops on SIGTERM with exit code 0, and leaves nothing unsettled that it could settle", async () => {
+test("serves calls, exits with code 0 on SIGTERM, and settles its closed turns before it exits", async () => {
   const service = await startService();
   const bot = await createBot(db.database);
   const turn = openRequest(bot);
@@ -94,7 +94,7 @@ test("answers, stops on SIGTERM with exit code 0, and leaves nothing unsettled t
   expect(service.process.output()).not.toContain("Hello?");
 });
 
-test("killed again and again under load, it loses no outcome and counts none twice", async () => {
+test("loses no outcome and counts none twice when it is killed repeatedly under load", async () => {
   const bot = await createBot(db.database);
   const turns = Array.from({ length: 300 }, () => openRequest(bot));
   const run = async ({ conversation }: Service, turn: OpenRequest) => {
@@ -105,20 +105,20 @@ test("killed again and again under load, it loses no outcome and counts none twi
   };
   for (const [life, finished] of [5, 40, 120].entries()) {
     const service = await startService();
-    let left = finished;
-    const enough = Promise.withResolvers<void>();
+    let remaining = finished;
+    const hasFinishedEnough = Promise.withResolvers<void>();
     const ended = Promise.allSettled(
       turns.slice(life * 50, life * 50 + 200).map(async (turn) => {
         await run(service, turn);
-        if (--left === 0) enough.resolve();
+        if (--remaining === 0) hasFinishedEnough.resolve();
       }),
     );
-    await enough.promise;
+    await hasFinishedEnough.promise;
     await service.process.kill9();
     await ended;
     service.close();
   }
-  // Every turn once more, as an edge repeats what was not answered.
+  // Run every turn again, as an edge retries calls that got no response.
   const last = await startService();
   const outcomes = await Promise.all(turns.map((turn) => run(last, turn)));
   expect(new Set(outcomes)).toEqual(new Set([TurnOutcome.DONE]));
@@ -135,7 +135,7 @@ test("killed again and again under load, it loses no outcome and counts none twi
   last.close();
 }, 60_000);
 
-test("exports a transcript of 65 MB without holding it", async () => {
+test("exports a session of 65 MB without having all of it in memory", async () => {
   const service = await startService();
   const bot = await createBot(db.database);
   const turn = openRequest(bot);
@@ -154,7 +154,7 @@ test("exports a transcript of 65 MB without holding it", async () => {
     for await (const { json } of service.conversation.exportSession(turn, { timeoutMs: 60_000 })) total += json.length;
     return total;
   };
-  // Once to warm up: what the process takes for buffers and garbage stays with it.
+  // Warm up: the process keeps the memory that the first export takes for buffers and garbage.
   await readAll();
   const before = await residentBytes();
   let peak = before;

@@ -10,13 +10,13 @@ import {
 import { MEANING_RESULTS } from "./knowledge/semantic-search.service.ts";
 import { measureOutbox } from "./settlement/outbox.store.ts";
 
-/** Seconds from a turn's end to its settlement; beyond 60 s the promise of the books is broken. */
+/** In seconds. Parley promises that a turn is settled within 60 s of its close. */
 const SETTLE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600];
 
 export function settleLag(registry: Registry): Histogram {
   return new Histogram({
     name: "parley_settle_lag_seconds",
-    help: "Time from a turn's end until the quota service had it on its books.",
+    help: "Time from a turn's close until the quota service settled it.",
     buckets: SETTLE_BUCKETS,
     registers: [registry],
   });
@@ -26,10 +26,10 @@ export function outboxGauges(registry: Registry, database: Database, log: Logger
   registerMeasuredGauges(
     registry,
     {
-      depth: { name: "parley_outbox_depth", help: "Closed turns that are not settled yet, counted to 100,000." },
+      depth: { name: "parley_outbox_depth", help: "Closed turns in the outbox, counted to 100,000." },
       oldestSeconds: {
         name: "parley_outbox_oldest_seconds",
-        help: "Age of the oldest closed turn that is not settled yet.",
+        help: "Age of the oldest closed turn in the outbox.",
       },
     },
     () => measureOutbox(database),
@@ -46,7 +46,7 @@ export function closedTurns(registry: Registry): TurnCounter {
     labelNames: ["outcome"],
     registers: [registry],
   });
-  // A series that begins with its first turn would hide that one from rate().
+  // Start each series at 0: rate() ignores the first value of a series.
   for (const outcome of OUTCOME_NAMES) counter.inc({ outcome }, 0);
   return counter;
 }

@@ -32,7 +32,7 @@ import {
   startOpsServer,
 } from "@parley/service-kit";
 import { auditAdmin } from "./audit/audit.admin.ts";
-import { booksWatch } from "./audit/audit.worker.ts";
+import { createAuditTask } from "./audit/audit.worker.ts";
 import { moderationAdmin } from "./bot-rules/moderation.admin.ts";
 import { toolAdmin } from "./bot-rules/tools.admin.ts";
 import { cachedBotConfigs } from "./bots/bot-configs.service.ts";
@@ -40,7 +40,7 @@ import { botAdmin } from "./bots/bots.admin.ts";
 import { handleResolveBot } from "./bots/resolve-bot.rpc.ts";
 import type { Config } from "./config.ts";
 import { keyAdmin } from "./keys/keys.admin.ts";
-import { makePublicKey } from "./keys/public-key.ts";
+import { createPublicKey } from "./keys/public-key.ts";
 import { handleResolveKey } from "./keys/resolve-key.rpc.ts";
 import { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
 import { knowledgeAdmin } from "./knowledge/knowledge.admin.ts";
@@ -62,11 +62,11 @@ const AUDIT_EVERY_MS = 5 * 60_000;
 const RETENTION_EVERY_MS = 60 * 60_000;
 const EMBED_EVERY_MS = 5_000;
 
-/** Starts the conversation service: its data plane on the gRPC port, its admin services on the ops port. */
+/** Starts the conversation service: the data plane on the gRPC port, the admin services on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const registry = createRegistry("conversation");
   const watchPool = createPoolMetrics(registry);
-  // Exports hold a connection for as long as their reader takes; with a pool of their own they cannot keep turns waiting.
+  // An export has a connection for as long as its client reads. A separate pool keeps connections free for turns.
   const exportConnections = Math.max(1, Math.floor(config.databasePool / 5));
   const open = (pool: string, applicationName: string, maxConnections: number) => {
     const database = openDatabase({ url: config.databaseUrl, applicationName, maxConnections }, log);
@@ -101,11 +101,11 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   );
   lifecycle.onClose("settler", () => settler.stop(), SETTLER_STOP_MS);
 
-  const auditBooks = booksWatch(exportDatabase, quota, registry, log);
+  const runAudit = createAuditTask(exportDatabase, quota, registry, log);
 
   const { host, keyPrefix } = config;
   const onClosed = settler.push.bind(settler);
-  const newKey = () => makePublicKey(keyPrefix, (below) => randomInt(below));
+  const newKey = () => createPublicKey(keyPrefix, (below) => randomInt(below));
   const admin = (router: ConnectRouter) => {
     router.service(BotAdminService, botAdmin(database, quota, randomUUID));
     router.service(KeyAdminService, keyAdmin(database, keyPrefix, newKey));
@@ -150,9 +150,9 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   settler.start();
   const tasks: PeriodicTask[] = [
     { name: "sweep", everyMs: (config.leaseSeconds * 1_000) / 6, run: () => sweeper.tick() },
-    { name: "audit the books", everyMs: () => AUDIT_EVERY_MS * (0.8 + Math.random() * 0.4), run: auditBooks },
+    { name: "reconcile turns with usage", everyMs: () => AUDIT_EVERY_MS * (0.8 + Math.random() * 0.4), run: runAudit },
     {
-      name: "erase expired conversations",
+      name: "erase expired sessions",
       everyMs: RETENTION_EVERY_MS,
       run: (signal) => eraseExpired({ database, quota, onClosed, log }, signal),
     },

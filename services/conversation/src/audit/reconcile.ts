@@ -25,7 +25,7 @@ export type DifferenceKind =
 
 export type Difference = { kind: DifferenceKind; turnId: string };
 
-/** Returns whether a workspace needs no comparison turn by turn. Equal counts can be of different turns, so the digests must be equal too. */
+/** Returns whether counts and digests are equal and nothing is held. Equal counts alone could be of different turns. */
 export function isReconciled(turns: DoneTurns, { used, ledger, held, ledgerDigest }: MonthUsage): boolean {
   return turns.done === used && used === ledger && turns.digest === ledgerDigest && held === 0;
 }

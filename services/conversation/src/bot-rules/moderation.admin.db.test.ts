@@ -9,7 +9,7 @@ const system = useTestSystem();
 const nameOf = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
 
 describe("moderation patterns", () => {
-  test("are kept in their order, checked when they are saved, and removed by their bot alone", async () => {
+  test("are listed in order, validated when they are added, and removed only through their own bot", async () => {
     const moderation = system.ops(ModerationAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];
     const { pattern } = await moderation.addPattern({ ...nameOf(bot), pattern: "one" });
@@ -29,7 +29,7 @@ describe("moderation patterns", () => {
     expect(await list()).toEqual(["two"]);
   });
 
-  test("for replies are taken when their matches have an end, and refused when they have none", async () => {
+  test("for replies are refused if the length of their matches has no upper bound", async () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);
     const add = (pattern: string, appliesTo: string) => moderation.addPattern({ ...nameOf(bot), pattern, appliesTo });
@@ -44,7 +44,7 @@ describe("moderation patterns", () => {
     expect(await adminFailure(add("secret", "question"))).toMatchObject({ code: Code.InvalidArgument });
   });
 
-  test("are refused beyond a size of 300 each and of 2,000 a bot, counting those for replies", async () => {
+  test("are refused above a size of 300 for one pattern and 2,000 for a bot, including reply patterns", async () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);
     const add = (pattern: string, appliesTo = "message") =>
@@ -65,7 +65,7 @@ describe("moderation patterns", () => {
     expect((await moderation.listPatterns(nameOf(bot))).patterns).toHaveLength(14);
   });
 
-  test("are at most 100 a bot", async () => {
+  test("are limited to 100 per bot", async () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);
     for (let number = 0; number < 100; number++) await moderation.addPattern({ ...nameOf(bot), pattern: `p${number}` });

@@ -3,7 +3,7 @@ import { invalid } from "@parley/service-kit";
 import { isLongerThan } from "../text.ts";
 import type { Display } from "./bot-display.ts";
 
-/** The fields of a bot to set; unset ones keep their value. */
+/** The fields of a bot to change. Undefined fields keep their value. */
 export type BotPatch = {
   model?: string;
   systemPrompt?: string;
@@ -16,7 +16,7 @@ type Check = (value: string) => boolean;
 const MODEL = /^[a-z0-9][a-z0-9_-]*:\S+$/;
 const COLOR = /^#[0-9a-fA-F]{6}$/;
 const CSS_VARIABLE = /^--[A-Za-z0-9_-]{1,100}$/;
-/** What could end a declaration or a style element; no font or value needs any of it. */
+/** Could end a CSS declaration or a style element, or load a URL. */
 const CSS_UNSAFE = /[;{}<>\\]|\/\*|url\(/i;
 
 const atMost =
@@ -36,7 +36,7 @@ const safeCss =
   (value) =>
     between1And(limit)(value) && !CSS_UNSAFE.test(value);
 
-/** Checks changes and turns them into a patch. Throws invalid_argument with a sentence about the first field that is wrong. */
+/** Checks changes and returns them as a patch. Throws invalid_argument for the first field that is not valid. */
 export function toBotPatch(changes: BotChanges | undefined): BotPatch {
   if (changes === undefined) return { display: {} };
   const { borderRadius, quickReplies, customCssVars } = changes;
@@ -86,17 +86,17 @@ function text(name: string, value: string | undefined, isValid: Check, rule: str
 function toQuickReplies(values: readonly string[]): string[] {
   const isValid = between1And(200);
   if (values.length > 10 || values.some((value) => !isValid(value) || value.includes("\0")))
-    throw invalid("quick_replies must be at most 10, each of 1 to 200 characters");
+    throw invalid("quick_replies must have at most 10 entries of 1 to 200 characters");
   return [...values];
 }
 
 function toCssVars(values: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(values);
   const isValid = safeCss(200);
-  if (entries.length > 50) throw invalid("custom_css_vars must be at most 50");
+  if (entries.length > 50) throw invalid("custom_css_vars must have at most 50 entries");
   for (const [name, value] of entries) {
     if (!CSS_VARIABLE.test(name))
-      throw invalid("custom_css_vars must have names that begin with -- and hold A-Z a-z 0-9 _ -");
+      throw invalid("custom_css_vars must have names that start with -- and contain only A-Z a-z 0-9 _ -");
     if (!isValid(value) || value.includes("\0"))
       throw invalid(
         `custom_css_vars: the value of ${name} must be plain CSS of 1 to 200 characters, without ; { } < > or url()`,

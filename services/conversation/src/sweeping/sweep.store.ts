@@ -1,7 +1,7 @@
 import type { Database } from "@parley/service-kit";
 import { type ClosedTurn, RECORD_CLOSED, SELECT_CLOSED } from "../turns/index.ts";
 
-/** Longer than any turn can run: the edge ends its stream after 5 minutes. */
+/** Longer than any turn can run: a reply's stream ends after at most 5 minutes. */
 const MAX_TURN_SECONDS = 7 * 60;
 
 const SWEEP = `

@@ -4,7 +4,7 @@ export type Config = ReturnType<typeof readConfig>;
 
 const KEY_PREFIX = /^[a-z0-9_]{0,16}pk_$/;
 
-/** Reads and checks the conversation service's environment. Throws a ConfigError with every problem. */
+/** Reads and validates the conversation service's environment. Throws a ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   const keyPrefix = environment.text("KEY_PREFIX", "svc_pk_");
@@ -23,10 +23,10 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     quotaTarget: environment.text("QUOTA_TARGET", "localhost:8084"),
     llmTarget: environment.text("LLM_TARGET", "localhost:8086"),
     keyPrefix,
-    internalToken: environment.required("INTERNAL_TOKEN", "the token that the services show each other"),
+    internalToken: environment.required("INTERNAL_TOKEN", "the token for calls between services"),
     adminToken: environment.required("ADMIN_TOKEN", "the token of the admin services"),
     leaseSeconds: environment.integer("EDGE_LEASE_SECONDS", 30, { min: 3, max: 300 }),
-    /** A directory with ca.crt, tls.crt and tls.key for mutual TLS. Without it, gRPC is plain text. */
+    /** A directory with ca.crt, tls.crt and tls.key, which enables mutual TLS for gRPC. Without it gRPC is plain text. */
     grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
     isRpcMultiplexed: readRpcMultiplex(environment),
     /** The addresses from which knowledge may be fetched. */
@@ -37,7 +37,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
   });
 }
 
-/** Reads the settings of a migration: an administrator's URL and the role's password, or only the role's own URL. */
+/** Reads the migration's environment: an administrator's URL and the role's password, or only the role's own URL. */
 export function readMigrateConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   return environment.finish({

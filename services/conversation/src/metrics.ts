@@ -51,11 +51,10 @@ export function closedTurns(registry: Registry): TurnCounter {
   return counter;
 }
 
-/** Searches by meaning, by how they went. */
 export function meaningSearches(registry: Registry): Counter<"result"> {
   const counter = new Counter({
     name: "parley_knowledge_semantic_searches_total",
-    help: "Searches of knowledge by meaning: ok, or timeout, failed, off or paused, when the words alone were searched.",
+    help: "Semantic searches of knowledge, by result. With timeout, failed, off or paused, only the word search was used.",
     labelNames: ["result"],
     registers: [registry],
   });
@@ -63,16 +62,16 @@ export function meaningSearches(registry: Registry): Counter<"result"> {
   return counter;
 }
 
-export function embeddingGauge(registry: Registry, countLeft: () => Promise<number>, log: Logger): void {
+export function embeddingGauge(registry: Registry, countUnembedded: () => Promise<number>, log: Logger): void {
   registerMeasuredGauges(
     registry,
     {
-      left: {
+      unembedded: {
         name: "parley_knowledge_unembedded_chunks",
-        help: "Chunks of knowledge that cannot be found by meaning yet; 0 where none are to be.",
+        help: "Knowledge chunks without an embedding yet, which semantic search cannot find; 0 if embeddings are off.",
       },
     },
-    async () => ({ left: await countLeft() }),
+    async () => ({ unembedded: await countUnembedded() }),
     log,
   );
 }

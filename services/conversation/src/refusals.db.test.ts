@@ -4,7 +4,7 @@ import { KeyAdminService, TurnOutcome } from "@parley/rpc/conversation";
 import { beforeAll, expect, test } from "vitest";
 import type { Bot } from "./bots/bots.store.ts";
 import { rpcFailure, useTestSystem } from "./testing/system.ts";
-import { createBot, type OpenRequest, openRequest } from "./testing/turns.ts";
+import { closeRequest, createBot, nameOf, type OpenRequest, openRequest } from "./testing/turns.ts";
 
 const system = useTestSystem();
 let bot: Bot;
@@ -16,20 +16,8 @@ beforeAll(async () => {
 
 const options = { timeoutMs: 5_000 };
 const open = (turn: OpenRequest) => system.conversation.openTurn(turn, options);
-const close = (turn: { workspaceId: string; turnId: string }, outcome = TurnOutcome.DONE, month = "2026-11") =>
-  system.conversation.closeTurn(
-    {
-      workspaceId: turn.workspaceId,
-      turnId: turn.turnId,
-      outcome,
-      month,
-      content: "Hi!",
-      tokensIn: 5,
-      tokensOut: 2,
-      latencyMs: 9,
-    },
-    options,
-  );
+const close = (...args: Parameters<typeof closeRequest>) =>
+  system.conversation.closeTurn(closeRequest(...args), options);
 const notFound = (code: string) => ({ status: status.NOT_FOUND, code, message: expect.any(String) });
 
 test("returns the same error for another workspace's bot and for a bot that never existed", async () => {
@@ -107,8 +95,7 @@ test("refuses to rate another workspace's, bot's or session's reply, a visitor's
 
 test("returns the same error for an unknown, a revoked and a malformed key", async () => {
   const keys = system.ops(KeyAdminService);
-  const name = { workspaceId: bot.workspaceId, botSlug: bot.slug };
-  const { key } = await keys.createKey({ ...name, domains: ["*.Example.com"] });
+  const { key } = await keys.createKey({ ...nameOf(bot), domains: ["*.Example.com"] });
   const resolve = (publicKey: string) => system.conversation.resolveKey({ publicKey }, options);
   expect(await resolve(key?.publicKey ?? "")).toMatchObject({
     workspaceId: bot.workspaceId,

@@ -1,12 +1,10 @@
 import { Code } from "@connectrpc/connect";
 import { ModerationAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
-import type { Bot } from "../bots/bots.store.ts";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
-import { createBot } from "../testing/turns.ts";
+import { createBot, nameOf } from "../testing/turns.ts";
 
 const system = useTestSystem();
-const nameOf = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
 
 describe("moderation patterns", () => {
   test("are listed in order, validated when they are added, and removed only through their own bot", async () => {

@@ -3,10 +3,9 @@ import { ToolAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
-import { createBot } from "../testing/turns.ts";
+import { createBot, nameOf } from "../testing/turns.ts";
 
 const system = useTestSystem();
-const nameOf = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
 const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
 const http = (overrides = {}) => ({
   case: "http" as const,

@@ -43,29 +43,29 @@ export function toBotPatch(changes: BotChanges | undefined): BotPatch {
   if (borderRadius !== undefined && (borderRadius < 0 || borderRadius > 64))
     throw invalid("border_radius must be from 0 to 64");
   return {
-    ...defined({
-      model: text("model", changes.model, isModel, "look like <provider>:<model_name>, or be empty for the default"),
-      systemPrompt: text("system_prompt", changes.systemPrompt, atMost(16_000), "have at most 16,000 characters"),
-      fallback: text("fallback", changes.fallback, between1And(2_000), "have 1 to 2,000 characters"),
+    ...withoutUndefined({
+      model: checkText("model", changes.model, isModel, "look like <provider>:<model_name>, or be empty for the default"),
+      systemPrompt: checkText("system_prompt", changes.systemPrompt, atMost(16_000), "have at most 16,000 characters"),
+      fallback: checkText("fallback", changes.fallback, between1And(2_000), "have 1 to 2,000 characters"),
     }),
-    display: defined({
-      name: text("name", changes.name, between1And(200), "have 1 to 200 characters"),
-      welcomeMessage: text("welcome_message", changes.welcomeMessage, atMost(2_000), "have at most 2,000 characters"),
-      logoUrl: text(
+    display: withoutUndefined({
+      name: checkText("name", changes.name, between1And(200), "have 1 to 200 characters"),
+      welcomeMessage: checkText("welcome_message", changes.welcomeMessage, atMost(2_000), "have at most 2,000 characters"),
+      logoUrl: checkText(
         "logo_url",
         changes.logoUrl,
         isWebUrl,
         "be an http or https URL of at most 2,000 characters, or empty",
       ),
-      primaryColor: text("primary_color", changes.primaryColor, (value) => COLOR.test(value), "look like #RRGGBB"),
-      position: text(
+      primaryColor: checkText("primary_color", changes.primaryColor, (value) => COLOR.test(value), "look like #RRGGBB"),
+      position: checkText(
         "position",
         changes.position,
         oneOf("bottom-right", "bottom-left"),
         "be bottom-right or bottom-left",
       ),
-      themeMode: text("theme_mode", changes.themeMode, oneOf("light", "dark", "system"), "be light, dark or system"),
-      fontFamily: text(
+      themeMode: checkText("theme_mode", changes.themeMode, oneOf("light", "dark", "system"), "be light, dark or system"),
+      fontFamily: checkText(
         "font_family",
         changes.fontFamily,
         safeCss(200),
@@ -78,7 +78,7 @@ export function toBotPatch(changes: BotChanges | undefined): BotPatch {
   };
 }
 
-function text(name: string, value: string | undefined, isValid: Check, rule: string): string | undefined {
+function checkText(name: string, value: string | undefined, isValid: Check, rule: string): string | undefined {
   if (value === undefined || (isValid(value) && !value.includes("\0"))) return value;
   throw invalid(`${name} must ${rule}`);
 }
@@ -114,8 +114,8 @@ function isWebUrl(value: string): boolean {
   return value.length <= 2_000 && URL.canParse(value) && ["http:", "https:"].includes(new URL(value).protocol);
 }
 
-type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+type WithoutUndefined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-function defined<T extends object>(fields: T): Defined<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+function withoutUndefined<T extends object>(fields: T): WithoutUndefined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as WithoutUndefined<T>;
 }

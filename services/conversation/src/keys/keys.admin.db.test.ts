@@ -1,12 +1,10 @@
 import { Code } from "@connectrpc/connect";
 import { KeyAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
-import type { Bot } from "../bots/bots.store.ts";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
-import { createBot } from "../testing/turns.ts";
+import { createBot, nameOf } from "../testing/turns.ts";
 
 const system = useTestSystem();
-const nameOf = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe("keys", () => {

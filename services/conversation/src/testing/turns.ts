@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { TurnOutcome } from "@parley/rpc/conversation";
 import type { Database } from "@parley/service-kit";
 import { DEFAULT_DISPLAY } from "../bots/bot-display.ts";
 import type { Bot } from "../bots/bots.store.ts";
@@ -24,6 +25,9 @@ export async function createBot(database: Database, given: Partial<Omit<Bot, "cr
   if (bot === undefined) throw new Error("the slug is taken");
   return bot;
 }
+
+/** A bot's name in requests to the admin services. */
+export const nameOf = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
 
 /** A turn of a bot in a new session, not yet stored. */
 export function newTurn(bot: Bot, given: Partial<NewTurn> = {}): NewTurn {
@@ -63,6 +67,15 @@ export function openRequest(bot: Bot, given: Partial<OpenRequest> = {}): OpenReq
   const { workspaceId, botId, turnId, sessionId, edgeId, source, message, visitorId, visitorMetadata } = newTurn(bot);
   const request = { workspaceId, botId, turnId, sessionId, edgeId, source, message, visitorId, visitorMetadata };
   return { ...request, ...given };
+}
+
+/** A request that closes a turn. */
+export function closeRequest(
+  { workspaceId, turnId }: Pick<NewTurn, "workspaceId" | "turnId">,
+  outcome = TurnOutcome.DONE,
+  month = "2026-11",
+) {
+  return { workspaceId, turnId, outcome, month, content: "Hi!", tokensIn: 5, tokensOut: 2, latencyMs: 9 };
 }
 
 /** How a turn could end. */

@@ -36,10 +36,10 @@ export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnReq
 async function readStoredResult(database: Database, { workspaceId, turnId }: Closing): Promise<Response> {
   const stored = await findTurnResult(database, workspaceId, turnId);
   if (stored === undefined) throw turnNotFound();
-  const { status, ...metering } = stored;
+  const { status, ...result } = stored;
   // A concurrent OpenTurn stored the turn after the UPDATE had looked for it. A retry closes it.
   if (status === "streaming") throw new ServiceError("unavailable", "unavailable", "the turn was not open yet; retry");
-  return { outcome: OUTCOMES[status].proto, ...metering };
+  return { outcome: OUTCOMES[status].proto, ...result };
 }
 
 function toClosing(request: CloseTurnRequest): Closing {

@@ -15,9 +15,9 @@ export type Settlement = {
 export type ClosedTurn = Settlement & { model: string };
 
 /** A closed turn's outcome, model and figures. */
-export type Metering = { outcome: Outcome; model: string; tokensIn: number; tokensOut: number; latencyMs: number };
+export type TurnResult = { outcome: Outcome; model: string; tokensIn: number; tokensOut: number; latencyMs: number };
 
-export type Closing = Metering & {
+export type Closing = TurnResult & {
   workspaceId: string;
   turnId: string;
   content: string;
@@ -113,7 +113,7 @@ export async function findTurnResult(
   database: Database,
   workspaceId: string,
   turnId: string,
-): Promise<(Omit<Metering, "outcome"> & { status: TurnStatus }) | undefined> {
+): Promise<(Omit<TurnResult, "outcome"> & { status: TurnStatus }) | undefined> {
   const { rows } = await database.query(FIND_TURN_RESULT, [workspaceId, turnId]);
   return rows[0];
 }

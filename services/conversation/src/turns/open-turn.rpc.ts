@@ -36,7 +36,7 @@ export async function handleOpenTurn(
   if (bot === undefined) throw botNotFound();
 
   const blocked = await moderate(patternThreads, workspaceId, message, bot.messagePatterns, bot.fallback);
-  const searchedAt = performance.now();
+  const searchStartedAt = performance.now();
   const knowledge = { workspaceId, botId, ...bot.knowledge };
   const found = blocked === undefined ? await findKnowledge(database, meanings, knowledge, message) : undefined;
   const passages = withinBudget(
@@ -44,7 +44,7 @@ export async function handleOpenTurn(
     ({ heading, text }) => heading.length + text.length,
     KNOWLEDGE_CHARACTERS,
   );
-  const retrievalMs = bot.knowledge.chunks > 0 ? performance.now() - searchedAt : 0;
+  const retrievalMs = bot.knowledge.chunks > 0 ? performance.now() - searchStartedAt : 0;
   const opened = await openTurn(database, {
     ...request,
     model: bot.model,

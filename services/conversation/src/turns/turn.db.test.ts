@@ -14,7 +14,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { insertPattern } from "../bot-rules/moderation.store.ts";
 import type { Bot } from "../bots/bots.store.ts";
 import { rpcFailure, useTestSystem } from "../testing/system.ts";
-import { createBot, type OpenRequest, openRequest } from "../testing/turns.ts";
+import { closeRequest, createBot, nameOf, type OpenRequest, openRequest } from "../testing/turns.ts";
 
 const system = useTestSystem();
 let bot: Bot;
@@ -24,20 +24,8 @@ beforeAll(async () => {
 
 const options = { timeoutMs: 5_000 };
 const open = (turn: OpenRequest) => system.conversation.openTurn(turn, options);
-const close = (turn: { workspaceId: string; turnId: string }, outcome = TurnOutcome.DONE, month = "2026-11") =>
-  system.conversation.closeTurn(
-    {
-      workspaceId: turn.workspaceId,
-      turnId: turn.turnId,
-      outcome,
-      month,
-      content: "Hi!",
-      tokensIn: 5,
-      tokensOut: 2,
-      latencyMs: 9,
-    },
-    options,
-  );
+const close = (...args: Parameters<typeof closeRequest>) =>
+  system.conversation.closeTurn(closeRequest(...args), options);
 const promptOf = (bytes: Uint8Array) => fromBinary(PromptSchema, bytes);
 
 describe("a turn", () => {
@@ -101,10 +89,10 @@ describe("a turn", () => {
 
   test("stores the passages of its prompt, and returns the same ones when it is repeated", async () => {
     const botWithKnowledge = await createBot(system.database);
-    const source = { workspaceId: botWithKnowledge.workspaceId, botSlug: botWithKnowledge.slug, name: "plans.md", format: "md" };
-    const knowledge = system.ops(KnowledgeAdminService);
-    await knowledge.addSource({
-      ...source,
+    await system.ops(KnowledgeAdminService).addSource({
+      ...nameOf(botWithKnowledge),
+      name: "plans.md",
+      format: "md",
       content: Buffer.from("# Plans\n\nThe free plan has 100 messages.\n\n# Hours\n\nWe open at nine."),
     });
     const turn = openRequest(botWithKnowledge, { message: "How many messages has the free plan?" });
@@ -123,7 +111,7 @@ describe("a turn", () => {
 describe("a blocked message", () => {
   test("gets the pattern's verdict and no prompt, also when it is repeated, and is not settled", async () => {
     const guarded = await createBot(system.database);
-    const name = { workspaceId: guarded.workspaceId, botSlug: guarded.slug };
+    const name = nameOf(guarded);
     const moderation = system.ops(ModerationAdminService);
     await moderation.addPattern({ ...name, pattern: "sec(ret)+", fallback: "Not that." });
     await moderation.addPattern({ ...name, pattern: "rude", reason: "rudeness" });
@@ -172,7 +160,7 @@ describe("a bot's tools and reply patterns", () => {
 
   test("are in the prompt, and a reply pattern does not match messages", async () => {
     const equipped = await createBot(system.database);
-    const name = { workspaceId: equipped.workspaceId, botSlug: equipped.slug };
+    const name = nameOf(equipped);
     const moderation = system.ops(ModerationAdminService);
     await moderation.addPattern({ ...name, pattern: "secret", reason: "leak", appliesTo: "reply" });
     await moderation.addPattern({ ...name, pattern: "rude", fallback: "No.", appliesTo: "both" });

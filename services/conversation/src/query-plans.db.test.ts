@@ -170,7 +170,7 @@ test("measuring the outbox uses its index", async () => {
   expect(plan).toContain('"Index Name":"outbox_age"');
 });
 
-test("opening a turn in a long session reads no more blocks than in a short one", async () => {
+test("opening a turn in a long session reads about as many blocks as in a short one", async () => {
   const { sessionId } = await anyTurn();
   const countBlocksRead = async () => {
     const turn = newTurn(bot, { sessionId });

@@ -65,7 +65,7 @@ test("removes a session's content from every table and keeps the rows of its tur
   expect(rows.find((row) => row.status === "done")?.month).toBe("2026-11-01");
 });
 
-test("closes open turns and releases their holds, and a later CloseTurn stores no content", async () => {
+test("closes open turns and settles them as void, and a later CloseTurn stores no content", async () => {
   const marker = `marker-${randomUUID()}`;
   const { sessionId, streaming } = await markedSession(marker);
   const closed = await eraseSession(db.database, bot.workspaceId, sessionId);

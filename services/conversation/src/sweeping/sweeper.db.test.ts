@@ -35,7 +35,7 @@ async function sweepNow(limit = 200) {
 
 const statusOf = async (turnId: string) => (await findTurnResult(db.database, bot.workspaceId, turnId))?.status;
 
-test("closes the turns of an edge whose lease has lapsed, and releases their holds", async () => {
+test("closes the turns of an edge whose lease has lapsed, and settles them as void", async () => {
   const [alive, dead, unknown] = [randomUUID(), randomUUID(), randomUUID()];
   await renewEdge(db.database, alive, 30);
   await renewEdge(db.database, dead, 30);

@@ -60,7 +60,7 @@ test("stores the outcome in the turn, the reply and the outbox", async () => {
 });
 
 test.each<Outcome>(["error", "quota_exceeded", "cancelled", "interrupted", "blocked"])(
-  "%s releases the hold and stores the partial reply",
+  "%s is settled as void and keeps the partial reply",
   async (outcome) => {
     const turn = await openedTurn();
     const overrides = {

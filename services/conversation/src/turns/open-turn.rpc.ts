@@ -51,7 +51,7 @@ export async function handleOpenTurn(
     chunkIds: passages.map((passage) => passage.id),
     blocked,
   });
-  if (opened === undefined) return repeatResponse(database, request, bot);
+  if (opened === undefined) return readRepeatedTurn(database, request, bot);
 
   const messageId = BigInt(opened.messageId);
   if (blocked) return { messageId, blocked, model: bot.model };
@@ -60,7 +60,7 @@ export async function handleOpenTurn(
   return { messageId, model: bot.model, prompt, retrievalMicroseconds: BigInt(Math.round(retrievalMs * 1_000)) };
 }
 
-async function repeatResponse(database: Database, request: OpenTurnRequest, bot: BotConfig): Promise<Response> {
+async function readRepeatedTurn(database: Database, request: OpenTurnRequest, bot: BotConfig): Promise<Response> {
   const turn = await findTurn(database, request.workspaceId, request.turnId);
   if (turn === undefined) throw sessionNotFound();
   const { blocked, model, message, history } = turn;

@@ -31,10 +31,7 @@ export function isReconciled(turns: DoneTurns, { used, ledger, held, ledgerDiges
 }
 
 /** Returns the differences turn by turn. Thanks to the order in which the sets were read, a turn in progress is not among them. */
-export function findDifferences(
-  turns: TurnSets,
-  { used, ledger }: Pick<MonthUsage, "used" | "ledger">,
-): Difference[] {
+export function findDifferences(turns: TurnSets, { used, ledger }: Pick<MonthUsage, "used" | "ledger">): Difference[] {
   const differences = (kind: DifferenceKind, ids: ReadonlySet<string>) => [...ids].map((turnId) => ({ kind, turnId }));
   return [
     ...(used === ledger ? [] : [{ kind: "usage_is_not_ledger" as const, turnId: "" }]),

@@ -24,7 +24,9 @@ export function moderationAdmin(
       requireText("reason", reason, 100);
       const botId = await requireBotId(database, request);
       const others = (await listPatterns(database, workspaceId, botId)).map((each) => each.pattern);
-      await patternThreads.check(workspaceId, { pattern, isForReplies: appliesTo !== "message", others }).catch(toServiceError);
+      await patternThreads
+        .check(workspaceId, { pattern, isForReplies: appliesTo !== "message", others })
+        .catch(toServiceError);
       const stored = await insertPattern(
         database,
         { workspaceId, botId },

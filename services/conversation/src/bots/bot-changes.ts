@@ -44,13 +44,23 @@ export function toBotPatch(changes: BotChanges | undefined): BotPatch {
     throw invalid("border_radius must be from 0 to 64");
   return {
     ...withoutUndefined({
-      model: checkText("model", changes.model, isModel, "look like <provider>:<model_name>, or be empty for the default"),
+      model: checkText(
+        "model",
+        changes.model,
+        isModel,
+        "look like <provider>:<model_name>, or be empty for the default",
+      ),
       systemPrompt: checkText("system_prompt", changes.systemPrompt, atMost(16_000), "have at most 16,000 characters"),
       fallback: checkText("fallback", changes.fallback, between1And(2_000), "have 1 to 2,000 characters"),
     }),
     display: withoutUndefined({
       name: checkText("name", changes.name, between1And(200), "have 1 to 200 characters"),
-      welcomeMessage: checkText("welcome_message", changes.welcomeMessage, atMost(2_000), "have at most 2,000 characters"),
+      welcomeMessage: checkText(
+        "welcome_message",
+        changes.welcomeMessage,
+        atMost(2_000),
+        "have at most 2,000 characters",
+      ),
       logoUrl: checkText(
         "logo_url",
         changes.logoUrl,
@@ -64,7 +74,12 @@ export function toBotPatch(changes: BotChanges | undefined): BotPatch {
         oneOf("bottom-right", "bottom-left"),
         "be bottom-right or bottom-left",
       ),
-      themeMode: checkText("theme_mode", changes.themeMode, oneOf("light", "dark", "system"), "be light, dark or system"),
+      themeMode: checkText(
+        "theme_mode",
+        changes.themeMode,
+        oneOf("light", "dark", "system"),
+        "be light, dark or system",
+      ),
       fontFamily: checkText(
         "font_family",
         changes.fontFamily,

@@ -48,8 +48,7 @@ function toClosing(request: CloseTurnRequest): Closing {
   const outcome = outcomeFromProto(request.outcome);
   if (outcome === undefined) throw invalid("outcome must be set");
   const month = parseMonth(request.month);
-  if (outcome === "done" && month === undefined)
-    throw invalid("month must be set when outcome is done");
+  if (outcome === "done" && month === undefined) throw invalid("month must be set when outcome is done");
   const { tokensIn, tokensOut, latencyMs, firstTokenMs } = request;
   return {
     workspaceId,

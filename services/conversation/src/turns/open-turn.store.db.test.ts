@@ -129,10 +129,7 @@ describe("openTurn", () => {
     const stranger = await createBot(db.database);
     const turn = newTurn(bot);
     await openTurn(db.database, turn);
-    const opened = await openTurn(
-      db.database,
-      newTurn(stranger, { sessionId: turn.sessionId, turnId: turn.turnId }),
-    );
+    const opened = await openTurn(db.database, newTurn(stranger, { sessionId: turn.sessionId, turnId: turn.turnId }));
     expect(opened?.history).toEqual([]);
     expect(await findTurn(db.database, bot.workspaceId, turn.turnId)).toMatchObject({ message: "Hello?" });
   });

@@ -104,10 +104,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ],
   ["reading passages", (database) => readPassages(database, bot.workspaceId, [1, 2, 3])],
   ["closing a turn", async (database) => closeTurn(database, closing(await anyTurn()))],
-  [
-    "reading a closed turn's result",
-    async (database) => findTurnResult(database, bot.workspaceId, (await anyTurn()).turnId),
-  ],
+  ["reading a turn's result", async (database) => findTurnResult(database, bot.workspaceId, (await anyTurn()).turnId)],
   [
     "rating a reply",
     async (database) => {
@@ -142,10 +139,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ["counting done turns for the audit", (database) => countDoneTurns(database, bot.workspaceId, lastMonth())],
   ["listing done turns for the audit", (database) => listDoneTurns(database, bot.workspaceId, lastMonth())],
   ["finding opened turns for the audit", (database) => findOpenedTurns(database, bot.workspaceId, [randomUUID()])],
-  [
-    "reading a turn's record",
-    async (database) => findTurnRecord(database, bot.workspaceId, (await anyTurn()).messageId),
-  ],
+  ["a turn's record", async (database) => findTurnRecord(database, bot.workspaceId, (await anyTurn()).messageId)],
   ["listing expired sessions", (database) => listExpired(database, bot.workspaceId, 30, 50)],
   ["erasing a session", async (database) => eraseSession(database, bot.workspaceId, (await anyTurn()).sessionId)],
 ])("%s scans no table", async (_, use) => {

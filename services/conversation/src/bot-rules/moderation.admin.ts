@@ -26,7 +26,7 @@ export function moderationAdmin(
       const others = (await listPatterns(database, workspaceId, botId)).map((each) => each.pattern);
       await patternThreads
         .check(workspaceId, { pattern, isForReplies: appliesTo !== "message", others })
-        .catch(toServiceError);
+        .catch(rethrow);
       const stored = await insertPattern(
         database,
         { workspaceId, botId },
@@ -58,7 +58,7 @@ function requireAppliesTo(text: string): AppliesTo {
   return appliesTo;
 }
 
-function toServiceError(error: unknown): never {
+function rethrow(error: unknown): never {
   if (!(error instanceof PatternRefused)) throw error;
   const { code, message } = error;
   throw new ServiceError(code === "patterns_too_large" ? "resource_exhausted" : "invalid_argument", code, message);

@@ -11,7 +11,7 @@ export type BotPatch = {
   display: Partial<Display>;
 };
 
-type Check = (value: string) => boolean;
+type Predicate = (value: string) => boolean;
 
 const MODEL = /^[a-z0-9][a-z0-9_-]*:\S+$/;
 const COLOR = /^#[0-9a-fA-F]{6}$/;
@@ -20,19 +20,19 @@ const CSS_VARIABLE = /^--[A-Za-z0-9_-]{1,100}$/;
 const CSS_UNSAFE = /[;{}<>\\]|\/\*|url\(/i;
 
 const atMost =
-  (limit: number): Check =>
+  (limit: number): Predicate =>
   (value) =>
     !isLongerThan(value, limit);
 const between1And =
-  (limit: number): Check =>
+  (limit: number): Predicate =>
   (value) =>
     value.trim() !== "" && !isLongerThan(value, limit);
 const oneOf =
-  (...values: string[]): Check =>
+  (...values: string[]): Predicate =>
   (value) =>
     values.includes(value);
 const safeCss =
-  (limit: number): Check =>
+  (limit: number): Predicate =>
   (value) =>
     between1And(limit)(value) && !CSS_UNSAFE.test(value);
 
@@ -44,43 +44,28 @@ export function toBotPatch(changes: BotChanges | undefined): BotPatch {
     throw invalid("border_radius must be from 0 to 64");
   return {
     ...withoutUndefined({
-      model: checkText(
-        "model",
-        changes.model,
-        isModel,
-        "look like <provider>:<model_name>, or be empty for the default",
-      ),
-      systemPrompt: checkText("system_prompt", changes.systemPrompt, atMost(16_000), "have at most 16,000 characters"),
-      fallback: checkText("fallback", changes.fallback, between1And(2_000), "have 1 to 2,000 characters"),
+      model: check("model", changes.model, isModel, "look like <provider>:<model_name>, or be empty for the default"),
+      systemPrompt: check("system_prompt", changes.systemPrompt, atMost(16_000), "have at most 16,000 characters"),
+      fallback: check("fallback", changes.fallback, between1And(2_000), "have 1 to 2,000 characters"),
     }),
     display: withoutUndefined({
-      name: checkText("name", changes.name, between1And(200), "have 1 to 200 characters"),
-      welcomeMessage: checkText(
-        "welcome_message",
-        changes.welcomeMessage,
-        atMost(2_000),
-        "have at most 2,000 characters",
-      ),
-      logoUrl: checkText(
+      name: check("name", changes.name, between1And(200), "have 1 to 200 characters"),
+      welcomeMessage: check("welcome_message", changes.welcomeMessage, atMost(2_000), "have at most 2,000 characters"),
+      logoUrl: check(
         "logo_url",
         changes.logoUrl,
         isWebUrl,
         "be an http or https URL of at most 2,000 characters, or empty",
       ),
-      primaryColor: checkText("primary_color", changes.primaryColor, (value) => COLOR.test(value), "look like #RRGGBB"),
-      position: checkText(
+      primaryColor: check("primary_color", changes.primaryColor, (value) => COLOR.test(value), "look like #RRGGBB"),
+      position: check(
         "position",
         changes.position,
         oneOf("bottom-right", "bottom-left"),
         "be bottom-right or bottom-left",
       ),
-      themeMode: checkText(
-        "theme_mode",
-        changes.themeMode,
-        oneOf("light", "dark", "system"),
-        "be light, dark or system",
-      ),
-      fontFamily: checkText(
+      themeMode: check("theme_mode", changes.themeMode, oneOf("light", "dark", "system"), "be light, dark or system"),
+      fontFamily: check(
         "font_family",
         changes.fontFamily,
         safeCss(200),
@@ -93,7 +78,7 @@ export function toBotPatch(changes: BotChanges | undefined): BotPatch {
   };
 }
 
-function checkText(name: string, value: string | undefined, isValid: Check, rule: string): string | undefined {
+function check(name: string, value: string | undefined, isValid: Predicate, rule: string): string | undefined {
   if (value === undefined || (isValid(value) && !value.includes("\0"))) return value;
   throw invalid(`${name} must ${rule}`);
 }

@@ -44,11 +44,9 @@ const messagesOf = async (turn: { sessionId: string }) =>
 test("erases sessions older than their workspace's retention, and keeps the rows of their turns", async () => {
   const [strict, lasting] = [await createBot(system.database), await createBot(system.database)];
   system.quota.retentionDays.set(strict.workspaceId, 30);
-  const [old, young, kept] = [
-    await inactiveSession(31, strict),
-    await inactiveSession(29, strict),
-    await inactiveSession(400, lasting),
-  ];
+  const old = await inactiveSession(31, strict);
+  const young = await inactiveSession(29, strict);
+  const kept = await inactiveSession(400, lasting);
   expect(await eraseAll()).toBe(1);
   expect(await messagesOf(old)).toBe(0);
   expect([await messagesOf(young), await messagesOf(kept)]).toEqual([2, 2]);

@@ -26,9 +26,6 @@ export async function createBot(database: Database, given: Partial<Omit<Bot, "cr
   return bot;
 }
 
-/** A bot's name in requests to the admin services. */
-export const nameOf = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
-
 /** A turn of a bot in a new session, not yet stored. */
 export function newTurn(bot: Bot, given: Partial<NewTurn> = {}): NewTurn {
   return {
@@ -69,15 +66,6 @@ export function openRequest(bot: Bot, given: Partial<OpenRequest> = {}): OpenReq
   return { ...request, ...given };
 }
 
-/** A request that closes a turn. */
-export function closeRequest(
-  { workspaceId, turnId }: Pick<NewTurn, "workspaceId" | "turnId">,
-  outcome = TurnOutcome.DONE,
-  month = "2026-11",
-) {
-  return { workspaceId, turnId, outcome, month, content: "Hi!", tokensIn: 5, tokensOut: 2, latencyMs: 9 };
-}
-
 /** How a turn could end. */
 export function closing(turn: Pick<NewTurn, "workspaceId" | "turnId">, given: Partial<Closing> = {}): Closing {
   return {
@@ -106,3 +94,15 @@ export async function runTurn(database: Database, turn: NewTurn, given: Partial<
   await closeTurn(database, closing(turn, given));
   return opened.messageId;
 }
+
+/** Returns a CloseTurn request, by default for a turn that is done. */
+export function closeRequest(
+  { workspaceId, turnId }: Pick<NewTurn, "workspaceId" | "turnId">,
+  outcome = TurnOutcome.DONE,
+  month = "2026-11",
+) {
+  return { workspaceId, turnId, outcome, month, content: "Hi!", tokensIn: 5, tokensOut: 2, latencyMs: 9 };
+}
+
+/** Returns how requests to the admin services name a bot. */
+export const nameOf = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });

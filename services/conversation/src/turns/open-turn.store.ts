@@ -61,13 +61,7 @@ const OPEN_TURN = `
   SELECT opened.user_message_id + 1 AS "messageId", history.exchanges
   FROM opened
   LEFT JOIN LATERAL (
-    ${historySql({
-      workspace: "$1",
-      session: "$3",
-      messageId: "opened.user_message_id",
-      closedBefore: "opened.at",
-      maxCharacters: "$17",
-    })}
+    ${historySql({ workspace: "$1", session: "$3", messageId: "opened.user_message_id", closedBefore: "opened.at", maxCharacters: "$17" })}
   ) history
     ON $13 = 'streaming' AND NOT opened.is_new`;
 
@@ -135,13 +129,7 @@ const FIND_TURN = `
   JOIN conversation.messages reply
     ON reply.workspace_id = t.workspace_id AND reply.session_id = t.session_id AND reply.message_id = t.message_id
   LEFT JOIN LATERAL (
-    ${historySql({
-      workspace: "$1",
-      session: "t.session_id",
-      messageId: "t.message_id - 1",
-      closedBefore: "t.opened_at",
-      maxCharacters: "$3",
-    })}
+    ${historySql({ workspace: "$1", session: "t.session_id", messageId: "t.message_id - 1", closedBefore: "t.opened_at", maxCharacters: "$3" })}
   ) history ON t.blocked_reason IS NULL
   WHERE t.workspace_id = $1 AND t.turn_id = $2`;
 

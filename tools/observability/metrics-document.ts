@@ -14,7 +14,7 @@ import { booksWatch } from "../../services/conversation/src/audit/audit.worker.t
 import {
   closedTurns,
   embeddingGauge,
-  meaningSearches,
+  semanticSearches,
   outboxGauges,
   settleLag,
 } from "../../services/conversation/src/metrics.ts";
@@ -36,7 +36,7 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     settleLag(registry);
     outboxGauges(registry, database, log);
     embeddingGauge(registry, unasked, log);
-    meaningSearches(registry);
+    semanticSearches(registry);
     booksWatch(database, unasked, registry, log);
     matchDurations(registry);
     rpcServerHistogram(registry);

@@ -7,7 +7,7 @@ import {
   type Registry,
   registerMeasuredGauges,
 } from "@parley/service-kit";
-import { MEANING_RESULTS } from "./knowledge/semantic-search.service.ts";
+import { SEMANTIC_SEARCH_RESULTS } from "./knowledge/semantic-search.service.ts";
 import { measureOutbox } from "./settlement/outbox.store.ts";
 
 /** Seconds from a turn's end to its settlement; beyond 60 s the promise of the books is broken. */
@@ -52,14 +52,14 @@ export function closedTurns(registry: Registry): TurnCounter {
 }
 
 /** Searches by meaning, by how they went. */
-export function meaningSearches(registry: Registry): Counter<"result"> {
+export function semanticSearches(registry: Registry): Counter<"result"> {
   const counter = new Counter({
     name: "parley_knowledge_semantic_searches_total",
     help: "Searches of knowledge by meaning: ok, or timeout, failed, off or paused, when the words alone were searched.",
     labelNames: ["result"],
     registers: [registry],
   });
-  for (const result of MEANING_RESULTS) counter.inc({ result }, 0);
+  for (const result of SEMANTIC_SEARCH_RESULTS) counter.inc({ result }, 0);
   return counter;
 }
 

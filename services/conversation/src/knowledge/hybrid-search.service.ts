@@ -1,20 +1,20 @@
 import type { Database } from "@parley/service-kit";
 import type { Found } from "../turns/index.ts";
-import { fuse } from "./fusion.ts";
+import { fuseRankings } from "./fusion.ts";
 import type { BotKnowledge } from "./knowledge-search.store.ts";
-import type { Meanings } from "./semantic-search.service.ts";
-import { searchKnowledge } from "./word-search.service.ts";
+import type { SemanticSearch } from "./semantic-search.service.ts";
+import { searchByWords } from "./word-search.service.ts";
 
-/** What a bot's knowledge has to say to a message, by its words and by its meaning, the two joined by their ranks. */
-export async function findKnowledge(
+/** Finds the passages of a bot's knowledge for a message by word search and semantic search, and merges both rankings. */
+export async function searchHybrid(
   database: Database,
-  meanings: Meanings,
+  semanticSearch: SemanticSearch,
   bot: BotKnowledge,
   message: string,
 ): Promise<Found> {
   const [byWords, byMeaning] = await Promise.all([
-    searchKnowledge(database, bot, message),
-    meanings.nearest(bot, message),
+    searchByWords(database, bot, message),
+    semanticSearch.search(bot, message),
   ]);
-  return { ...byWords, passages: fuse([byWords.passages, byMeaning]) };
+  return { ...byWords, passages: fuseRankings([byWords.passages, byMeaning]) };
 }

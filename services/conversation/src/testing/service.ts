@@ -18,7 +18,7 @@ export type TestService = {
 const INTERNAL_TOKEN = "internal-test";
 const ADMIN_TOKEN = "admin-test";
 
-/** The service in this process, on ports of its own. */
+/** Starts the service in this process, on free ports. */
 export async function startTestService(
   databaseUrl: string,
   quotaTarget: string,

@@ -12,7 +12,7 @@ export function matchDurations(registry: Registry): Histogram<"result"> {
     buckets: DURATION_BUCKETS,
     registers: [registry],
   });
-  // A series that began with its first refusal would hide that one from rate().
+  // Start every series at 0. rate() would miss the first refusal in a series that starts with it.
   for (const result of RESULTS) histogram.zero({ result });
   return histogram;
 }

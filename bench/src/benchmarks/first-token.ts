@@ -1,11 +1,11 @@
 import { measure, parleyPlan, relayPlan, type Shape } from "../support/load.ts";
-import { setStage } from "../support/stage.ts";
 import { median } from "../support/statistics.ts";
-import type { Effort, Figure, Row } from "./row.ts";
+import { startTestbed } from "../support/testbed.ts";
+import type { Benchmark, Effort, Figure } from "./benchmark.ts";
 
-type Form = { name: string; model: string; shape: Shape };
+type Variant = { name: string; model: string; shape: Shape };
 
-const FORMS: Form[] = [
+const VARIANTS: Variant[] = [
   { name: "1 caller", model: "tokens-10-every-50", shape: { callers: 1, turns: 40, warmUp: 20 } },
   {
     name: "200 callers",
@@ -15,22 +15,22 @@ const FORMS: Form[] = [
 ];
 const GOAL = 2;
 
-/** How much later than through the bare relay a visitor sees the first token. */
-export const firstToken: Row = {
+/** Time to the first token, compared with the bare relay. */
+export const firstToken: Benchmark = {
   name: "first-token",
-  about: "time to the first token through Parley ÷ through the bare relay, the provider sends one every 50 ms",
-  inTheWay:
-    "before a model is asked the limit, the opening of the turn and the hold are asked one after the other: a script in Redis and two statements that write",
+  about: "time to the first token through Parley ÷ through the bare relay; the provider sends a token every 50 ms",
+  limitation:
+    "rate limit, OpenTurn and Reserve run one after the other before the model is called: a Redis script and two writing statements",
   async run(effort, progress) {
     const figures: Figure[] = [];
-    for (const form of FORMS) figures.push(...(await compare(form, effort, progress)));
+    for (const variant of VARIANTS) figures.push(...(await compare(variant, effort, progress)));
     return figures;
   },
 };
 
-async function compare({ name, model, shape }: Form, effort: Effort, progress: (line: string) => void) {
-  const stage = await setStage(model);
-  const sized = {
+async function compare({ name, model, shape }: Variant, effort: Effort, progress: (line: string) => void) {
+  const testbed = await startTestbed(model);
+  const scaled = {
     ...shape,
     turns: Math.ceil(shape.turns * effort.scale),
     warmUp: Math.ceil(shape.warmUp * effort.scale),
@@ -39,13 +39,13 @@ async function compare({ name, model, shape }: Form, effort: Effort, progress: (
     const relay: { p50: number; p99: number }[] = [];
     const parley: { p50: number; p99: number }[] = [];
     for (let round = 1; round <= effort.rounds; round++) {
-      const bare = await measure(relayPlan(stage, model, sized), []);
-      const whole = await measure(parleyPlan(stage, sized), []);
-      relay.push(bare.firstTokenMs);
-      parley.push(whole.firstTokenMs);
+      const relayResult = await measure(relayPlan(testbed, model, scaled), []);
+      const parleyResult = await measure(parleyPlan(testbed, scaled), []);
+      relay.push(relayResult.firstTokenMs);
+      parley.push(parleyResult.firstTokenMs);
       progress(
-        `${name}, round ${round}: p50 ${whole.firstTokenMs.p50.toFixed(1)} to ${bare.firstTokenMs.p50.toFixed(1)} ms, ` +
-          `p99 ${whole.firstTokenMs.p99.toFixed(1)} to ${bare.firstTokenMs.p99.toFixed(1)} ms`,
+        `${name}, round ${round}: p50 ${parleyResult.firstTokenMs.p50.toFixed(1)} to ${relayResult.firstTokenMs.p50.toFixed(1)} ms, ` +
+          `p99 ${parleyResult.firstTokenMs.p99.toFixed(1)} to ${relayResult.firstTokenMs.p99.toFixed(1)} ms`,
       );
     }
     return (["p50", "p99"] as const).map((percentile): Figure => {
@@ -61,6 +61,6 @@ async function compare({ name, model, shape }: Form, effort: Effort, progress: (
       };
     });
   } finally {
-    await stage.stop();
+    await testbed.stop();
   }
 }

@@ -1,30 +1,30 @@
 import { startTestPostgres } from "@parley/test-support";
 import { startMeaningSystem } from "../../../tests/system/meaning.ts";
 import { startSystem } from "../../../tests/system/system.ts";
-import { GOALS, type Measured, measureRelevance, measureSearches, type Part } from "../retrieval/measure.ts";
+import { GOALS, measureRelevance, measureSearches, type Part, type Relevance } from "../retrieval/measure.ts";
 import { percentile } from "../support/statistics.ts";
-import type { Figure, Row } from "./row.ts";
+import type { Benchmark, Figure } from "./benchmark.ts";
 
 const COPIES_OF_10_000_CHUNKS = 13;
 
 const PARTS: Record<Part, string> = {
-  dev: "half that may be looked at",
-  held: "half only ever measured",
+  dev: "development half",
+  held: "held-out half",
   all: "whole set",
 };
 
-/** How well a bot finds and quotes what answers a question, on the relevance set. */
-export const retrieval: Row = {
+/** Quality of search and of the built-in model's answers on the relevance set, and the latency of a search. */
+export const retrieval: Benchmark = {
   name: "retrieval",
   about:
-    "recall@5, mean reciprocal rank, quoted answers and honest refusals on bench/relevance, by words alone and by meaning too",
-  inTheWay: "questions that share no word with what answers them, and words that mean another thing there",
+    "recall@5, mean reciprocal rank, quoted answers and refusals on bench/relevance, by word search and by hybrid search",
+  limitation: "some questions share no word with their answers, and some words have another meaning in the documents",
   async run({ rounds, scale }, progress) {
     const postgres = await startTestPostgres();
     const system = await startSystem({ databaseServerUrl: postgres.url });
     try {
       const measured = await measureRelevance(system);
-      tell("text", measured, progress);
+      printScores("text", measured, progress);
       const hybrid = await measureHybrid(postgres.url, progress);
       const times = await measureSearches(system, Math.ceil(COPIES_OF_10_000_CHUNKS * scale), rounds);
       const { recallAt5, meanReciprocalRank, answered, refused } = measured.all;
@@ -34,7 +34,7 @@ export const retrieval: Row = {
           "recall@5, hybrid",
           hybrid.all.recallAt5,
           GOALS.recallAt5,
-          `${mrr(hybrid.all.meanReciprocalRank)}; scripted embeddings: the path, not its quality`,
+          `${mrr(hybrid.all.meanReciprocalRank)}; scripted embeddings, which have no semantic quality`,
         ),
         figure("honest refusals, hybrid", hybrid.all.refused, GOALS.refused, "builtin:extractive"),
         figure("answer holds the passage", answered, GOALS.answered, "builtin:extractive"),
@@ -56,26 +56,26 @@ export const retrieval: Row = {
 };
 
 /**
- * The same questions by words and meaning. The scripted provider's embeddings are hashes of words and letter triples, and know no meaning of
- * these documents: the figures say that the path works and does no harm, and nothing of what a real model would add.
+ * Asks the same questions with hybrid search. The scripted provider's embeddings are hashes of words and trigrams without semantic quality.
+ * The figures only show that hybrid search works and does no harm, not what a real model would gain.
  */
-async function measureHybrid(databaseServerUrl: string, progress: (line: string) => void): Promise<Measured> {
+async function measureHybrid(databaseServerUrl: string, progress: (line: string) => void): Promise<Relevance> {
   const system = await startMeaningSystem({ databaseServerUrl });
   try {
     const measured = await measureRelevance(system);
-    progress("hybrid: with scripted embeddings, which prove the path and not the quality");
-    tell("hybrid", measured, progress);
+    progress("hybrid: with scripted embeddings, which have no semantic quality");
+    printScores("hybrid", measured, progress);
     return measured;
   } finally {
     await system.stop();
   }
 }
 
-function tell(way: string, measured: Measured, progress: (line: string) => void): void {
+function printScores(search: string, measured: Relevance, progress: (line: string) => void): void {
   for (const part of ["dev", "held", "all"] as const) {
     const { recallAt5, meanReciprocalRank, answered, refused, nearMissesRefused } = measured[part];
     progress(
-      `${way}, ${PARTS[part]}: recall@5 ${recallAt5.toFixed(3)}, ${mrr(meanReciprocalRank)}, answer holds the passage ${percent(answered)}, honest refusals ${percent(refused)}, near misses refused ${percent(nearMissesRefused)}`,
+      `${search}, ${PARTS[part]}: recall@5 ${recallAt5.toFixed(3)}, ${mrr(meanReciprocalRank)}, answer holds the passage ${percent(answered)}, honest refusals ${percent(refused)}, near misses refused ${percent(nearMissesRefused)}`,
     );
   }
 }

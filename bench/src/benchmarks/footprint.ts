@@ -2,15 +2,15 @@ import { familyCpuMs, residentBytes } from "../support/cpu.ts";
 import { measure, parleyPlan, type Shape } from "../support/load.ts";
 import { redisInfo } from "../support/redis.ts";
 import { query } from "../support/sql.ts";
-import { type Stage, setStage } from "../support/stage.ts";
 import { median, sum } from "../support/statistics.ts";
-import type { Figure, Row } from "./row.ts";
+import { startTestbed, type Testbed } from "../support/testbed.ts";
+import type { Benchmark, Figure } from "./benchmark.ts";
 
 const TURNS = 4_000;
 const WARM_UP = 400;
 const CALLERS = 16;
 
-/** What each figure should stay below; the sizes in docs/install/sizing.md leave room above them. */
+/** Upper bounds of the figures. The sizes in docs/install/sizing.md are larger. */
 const GOALS = {
   databaseMs: 4,
   storedKb: 4,
@@ -20,72 +20,72 @@ const GOALS = {
   residentMb: 320,
 } as const;
 
-/** Half of what the chart limits a pod to is what Node takes for its heap there; on a large machine it would take what it can get. */
 const heap = (megabytes: number) => ({ NODE_OPTIONS: `--max-old-space-size=${megabytes}` });
-const IN_PODS = { edge: heap(384), conversation: heap(256), quota: heap(192), "llm-proxy": heap(256) };
+/** Half of each pod's memory limit in the chart, which is Node's default heap limit there. On a large machine the default is higher. */
+const POD_HEAPS = { edge: heap(384), conversation: heap(256), quota: heap(192), "llm-proxy": heap(256) };
 
 type Round = Record<"databaseMs" | "logKb" | "redisMs" | "redisKb", number> & {
-  /** Of each schema. */
+  /** One value for each of SCHEMAS. */
   storedKb: number[];
 };
 
-/** What a turn takes of everything but the four services' CPU: what docs/install/sizing.md is made from, with turn-cost and held. */
-export const footprint: Row = {
+/** All resources of a turn except the services' CPU. Together with turn-cost and held, the source of docs/install/sizing.md. */
+export const footprint: Benchmark = {
   name: "footprint",
-  about: "what one 100-token turn takes of PostgreSQL and Redis, and the memory of each service under load",
-  inTheWay: "docs/install/sizing.md must say what a turn takes now",
+  about: "PostgreSQL's and Redis' resources for one 100-token turn, and the memory of each service under load",
+  limitation: "a turn needs more than docs/install/sizing.md states: update the page",
   async run({ rounds, scale }, progress) {
-    const stage = await setStage("tokens-100", { env: IN_PODS });
+    const testbed = await startTestbed("tokens-100", { env: POD_HEAPS });
     try {
-      const emptyBytes = (await redisInfo(stage.redisUrl))("used_memory");
+      const emptyBytes = (await redisInfo(testbed.redisUrl))("used_memory");
       const shape = { callers: CALLERS, turns: Math.ceil(TURNS * scale), warmUp: 0 };
-      await measure(parleyPlan(stage, { ...shape, turns: WARM_UP }), []);
+      await measure(parleyPlan(testbed, { ...shape, turns: WARM_UP }), []);
       const measured: Round[] = [];
       for (let round = 1; round <= rounds; round++) {
-        const one = await measureRound(stage, emptyBytes, shape);
+        const one = await measureRound(testbed, emptyBytes, shape);
         measured.push(one);
         progress(
-          `round ${round}: PostgreSQL ${one.databaseMs.toFixed(2)} ms, ${sum(one.storedKb).toFixed(2)} KB stored, ${one.logKb.toFixed(1)} KB of log; Redis ${one.redisMs.toFixed(3)} ms, ${one.redisKb.toFixed(3)} KB an address`,
+          `round ${round}: PostgreSQL ${one.databaseMs.toFixed(2)} ms, ${sum(one.storedKb).toFixed(2)} KB stored, ${one.logKb.toFixed(1)} KB of WAL; Redis ${one.redisMs.toFixed(3)} ms, ${one.redisKb.toFixed(3)} KB per address`,
         );
       }
-      const of = (name: Exclude<keyof Round, "storedKb">) => median(measured.map((round) => round[name]));
+      const medianOf = (name: Exclude<keyof Round, "storedKb">) => median(measured.map((round) => round[name]));
       const stored = SCHEMAS.map((_, i) => median(measured.map(({ storedKb }) => storedKb[i] ?? Number.NaN)));
       const bySchema = SCHEMAS.map((schema, i) => `${schema} ${stored[i]?.toFixed(2)}`).join(", ");
       const [text] = await query<{ n: number }>(
-        stage.system.database.url,
+        testbed.system.database.url,
         "SELECT avg(bytes)::float8 AS n FROM (SELECT sum(octet_length(content)) AS bytes FROM conversation.messages GROUP BY turn_id) t",
       );
-      const resident = stage.servicePids().map((pid) => residentBytes(pid) / 1024 / 1024);
+      const resident = testbed.servicePids().map((pid) => residentBytes(pid) / 1024 / 1024);
       const [edge = 0, conversation = 0, quota = 0, llm = 0] = resident;
       const each = `edge ${edge.toFixed(0)}, conversation ${conversation.toFixed(0)}, quota ${quota.toFixed(0)}, llm-proxy ${llm.toFixed(0)}`;
       return [
-        figure("CPU of PostgreSQL a turn", of("databaseMs"), "ms", GOALS.databaseMs, "all its processes"),
+        figure("CPU of PostgreSQL per turn", medianOf("databaseMs"), "ms", GOALS.databaseMs, "all its processes"),
         figure(
-          "stored a turn",
+          "stored per turn",
           sum(stored),
           "KB",
           GOALS.storedKb,
-          `tables and indexes: ${bySchema}; ${text?.n.toFixed(0)} bytes of it are what was said`,
+          `tables and indexes: ${bySchema}; ${text?.n.toFixed(0)} bytes of message text`,
         ),
         figure(
-          "write-ahead log a turn",
-          of("logKb"),
+          "write-ahead log per turn",
+          medianOf("logKb"),
           "KB",
           GOALS.logKb,
-          "with the full pages that follow a checkpoint",
+          "including full-page images after a checkpoint",
         ),
-        figure("CPU of Redis a turn", of("redisMs"), "ms", GOALS.redisMs, "one script a turn"),
+        figure("CPU of Redis per turn", medianOf("redisMs"), "ms", GOALS.redisMs, "one script per turn"),
         figure(
           "Redis' memory an address",
-          of("redisKb"),
+          medianOf("redisKb"),
           "KB",
           GOALS.redisKb,
-          "of those that asked in the last minute",
+          "for each address with a request in the last minute",
         ),
         figure("resident memory", Math.max(...resident), "MB", GOALS.residentMb, `after the load: ${each}`),
       ];
     } finally {
-      await stage.stop();
+      await testbed.stop();
     }
   },
 };
@@ -94,19 +94,19 @@ function figure(what: string, value: number, unit: string, goal: number, detail:
   return { what, value, unit, goal: `≤ ${goal} ${unit}`, met: value <= goal, detail };
 }
 
-async function measureRound(stage: Stage, emptyBytes: number, shape: Shape): Promise<Round> {
-  const { redisUrl } = stage;
-  const { url } = stage.system.database;
+async function measureRound(testbed: Testbed, emptyBytes: number, shape: Shape): Promise<Round> {
+  const { redisUrl } = testbed;
+  const { url } = testbed.system.database;
   const server = await serverPid(url);
   const storedBefore = await storedBytes(url);
   const before = await counters(url, server, redisUrl);
-  await measure(parleyPlan(stage, shape), []);
+  await measure(parleyPlan(testbed, shape), []);
   const after = await counters(url, server, redisUrl);
-  const aTurn = (name: keyof typeof before) => (after[name] - before[name]) / shape.turns;
+  const perTurn = (name: keyof typeof before) => (after[name] - before[name]) / shape.turns;
   return {
-    databaseMs: aTurn("databaseMs"),
-    logKb: aTurn("logBytes") / 1024,
-    redisMs: aTurn("redisMs"),
+    databaseMs: perTurn("databaseMs"),
+    logKb: perTurn("logBytes") / 1024,
+    redisMs: perTurn("redisMs"),
     redisKb: (after.redisBytes - emptyBytes) / 1024 / after.redisKeys,
     storedKb: (await storedBytes(url)).map((bytes, i) => (bytes - (storedBefore[i] ?? 0)) / 1024 / shape.turns),
   };
@@ -134,7 +134,7 @@ async function serverPid(url: string): Promise<number> {
 
 const SCHEMAS = ["conversation", "quota", "llm"] as const;
 
-/** Each schema's tables and indexes, with the room of dead rows given back to later ones, as autovacuum leaves it. */
+/** Returns the size of each schema's tables and indexes, after a VACUUM like autovacuum's. */
 async function storedBytes(url: string): Promise<number[]> {
   await query(url, "VACUUM");
   const stored = await query<{ bytes: number }>(

@@ -14,8 +14,8 @@ import { booksWatch } from "../../services/conversation/src/audit/audit.worker.t
 import {
   closedTurns,
   embeddingGauge,
-  semanticSearches,
   outboxGauges,
+  semanticSearches,
   settleLag,
 } from "../../services/conversation/src/metrics.ts";
 import { createMetrics as edgeMetrics } from "../../services/edge/src/metrics.ts";

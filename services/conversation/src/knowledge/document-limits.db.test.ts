@@ -1,12 +1,8 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { type Client, createClient as createConnectClient } from "@connectrpc/connect";
-import { createConnectTransport } from "@connectrpc/connect-node";
-import { type Channel, createClient, GrpcTransport, openChannel, type RpcClient } from "@parley/rpc";
-import { ConversationService, KnowledgeAdminService } from "@parley/rpc/conversation";
-import { describeWith, freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley/test-support";
+import { KnowledgeAdminService } from "@parley/rpc/conversation";
+import { describeWith } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
@@ -14,6 +10,7 @@ import { hugeImagePdf, pdfBombs } from "../testing/document-bombs.ts";
 import { largeTexts } from "../testing/large-texts.ts";
 import { childrenOf, type MemoryPeaks, watchMemory } from "../testing/memory-watch.ts";
 import { startTestQuota, type TestQuota } from "../testing/quota.ts";
+import { ADMIN_TOKEN, type ServiceProcess, startServiceProcess } from "../testing/service.ts";
 import { adminFailure } from "../testing/system.ts";
 import { createBot, openRequest } from "../testing/turns.ts";
 
@@ -29,75 +26,34 @@ describeWith("proc", "adding documents to a service with the chart's memory limi
 function suite() {
   let db: TestDatabase;
   let quota: TestQuota;
-  let service: RunningProcess;
-  let channel: Channel;
-  let opsUrl: string;
+  let service: ServiceProcess;
   let bot: Bot;
-  let knowledge: Client<typeof KnowledgeAdminService>;
-  let conversation: RpcClient<typeof ConversationService>;
 
   beforeAll(async () => {
     db = await createTestDatabase();
     quota = await startTestQuota();
     bot = await createBot(db.database);
-    await startService();
+    service = await startService();
   });
   afterAll(async () => {
-    channel.close();
-    await service.stop();
+    service.close();
+    await service.process.stop();
     quota.close();
     await db.drop();
   });
 
-  async function startService(): Promise<void> {
-    const [grpcPort = 0, opsPort = 0] = await freePorts(2);
-    opsUrl = `http://127.0.0.1:${opsPort}`;
-    service = await startProcess({
-      name: "conversation",
-      command: process.execPath,
-      args: [...nodeFlags, CONTAINER_HEAP, fileURLToPath(new URL("../main.ts", import.meta.url))],
-      env: {
-        DATABASE_URL: db.url,
-        QUOTA_TARGET: quota.target,
-        GRPC_PORT: String(grpcPort),
-        OPS_PORT: String(opsPort),
-        INTERNAL_TOKEN: "internal",
-        ADMIN_TOKEN: "admin",
-      },
-      ready: () =>
-        fetch(`${opsUrl}/healthz/ready`).then(
-          (response) => response.ok,
-          () => false,
-        ),
-    });
-    await service.waitReady();
-    const transport = createConnectTransport({
-      baseUrl: opsUrl,
-      httpVersion: "1.1",
-      interceptors: [
-        (next) => (request) => {
-          request.header.set("authorization", "Bearer admin");
-          return next(request);
-        },
-      ],
-    });
-    knowledge = createConnectClient(KnowledgeAdminService, transport);
-    channel = openChannel({ target: `127.0.0.1:${grpcPort}`, retryable: [] });
-    const grpc = new GrpcTransport(channel, (metadata) => metadata.set("authorization", "Bearer internal"));
-    conversation = createClient(ConversationService, grpc);
-  }
-
+  const startService = () => startServiceProcess(db.url, quota.target, [CONTAINER_HEAP]);
   const add = (name: string, format: string, content: string | Uint8Array, signal?: AbortSignal) =>
-    knowledge.addSource(
+    service.admin(KnowledgeAdminService).addSource(
       { workspaceId: bot.workspaceId, botSlug: bot.slug, name, format, content: Buffer.from(content as string) },
       signal ? { signal } : {},
     );
   const waitForReaders = (count: number) =>
-    expect.poll(() => childrenOf(service.pid), { timeout: 10_000 }).toHaveLength(count);
+    expect.poll(() => childrenOf(service.process.pid), { timeout: 10_000 }).toHaveLength(count);
 
   /** Runs `work` and expects the memory of the service and its reading process to stay below the limit. */
   async function withinMemoryLimit<T>(name: string, work: () => Promise<T>): Promise<{ result: T; peaks: MemoryPeaks }> {
-    const watched = await watchMemory(service.pid, work);
+    const watched = await watchMemory(service.process.pid, work);
     const { own, child, total } = watched.peaks;
     console.info(`${name}: service ${own} MiB + reading process ${child} MiB = ${total} MiB`);
     expect(total).toBeLessThan(MAX_MIB);
@@ -123,13 +79,13 @@ function suite() {
 
   test("refuses a request body that decompresses to 256 MiB", async () => {
     const post = (token: string) =>
-      fetch(`${opsUrl}/parley.conversation.v1.KnowledgeAdminService/AddSource`, {
+      fetch(`${service.opsUrl}/parley.conversation.v1.KnowledgeAdminService/AddSource`, {
         method: "POST",
         headers: { "content-type": "application/json", "content-encoding": "gzip", authorization: `Bearer ${token}` },
         body: gzipSync(Buffer.alloc(1 << 28, " ")),
       });
     const { result } = await withinMemoryLimit("256 MiB of JSON, compressed", async () => [
-      await post("admin"),
+      await post(ADMIN_TOKEN),
       await post("wrong"),
     ]);
     expect(result.map(({ status }) => status)).toEqual([429, 401]);
@@ -141,7 +97,7 @@ function suite() {
       const latencies: number[] = [];
       for (let turn = 0; turn < turns; turn++) {
         const start = performance.now();
-        await conversation.openTurn(openRequest(bot), { timeoutMs: 10_000 });
+        await service.conversation.openTurn(openRequest(bot), { timeoutMs: 10_000 });
         latencies.push(performance.now() - start);
       }
       latencies.sort((one, other) => one - other);
@@ -168,7 +124,7 @@ function suite() {
 
   test("reads documents that arrive at the same time one after the other", async () => {
     const sentences = "A sentence of some length.\n\n".repeat(20_000);
-    const { result, peaks } = await watchMemory(service.pid, () =>
+    const { result, peaks } = await watchMemory(service.process.pid, () =>
       Promise.all(["one", "two", "three"].map((name) => add(name, "txt", sentences))),
     );
     expect(result.map(({ source }) => source?.name)).toEqual(["one", "two", "three"]);
@@ -185,10 +141,10 @@ function suite() {
     expect((await add("fine", "txt", "Fine.")).source).toMatchObject({ chunks: 1 });
   });
 
-  test("returns an error when a reading process crashes, which has no environment, and reads the next document", async () => {
+  test("the reading process has no environment; if it crashes, the caller gets an error and the next document is read", async () => {
     const slow = adminFailure(add("slow", "md", SLOW));
     await waitForReaders(1);
-    const [reader = 0] = childrenOf(service.pid);
+    const [reader = 0] = childrenOf(service.process.pid);
     // Between fork and exec the new process still has the service's environment.
     await expect.poll(() => readFileSync(`/proc/${reader}/environ`, "utf8")).toBe("");
     process.kill(reader, "SIGSEGV");
@@ -199,13 +155,13 @@ function suite() {
   test("the reading process ends when the service is killed", async () => {
     const slow = adminFailure(add("slow", "md", SLOW));
     await waitForReaders(1);
-    const [reader = 0] = childrenOf(service.pid);
+    const [reader = 0] = childrenOf(service.process.pid);
     await sleep(500);
-    await service.kill9();
+    await service.process.kill9();
     await slow;
     await expect.poll(() => isRunning(reader), { timeout: 5_000 }).toBe(false);
-    channel.close();
-    await startService();
+    service.close();
+    service = await startService();
   });
 }
 

@@ -52,7 +52,9 @@ program
     for (const benchmark of BENCHMARKS.filter(({ name }) => names.length === 0 || names.includes(name))) {
       console.log(`\n${benchmark.name}: ${benchmark.about}`);
       const figures = await benchmark.run(effort, (line) => console.log(`  ${line}`));
-      const withLimitation = figures.map((figure) => (figure.met ? figure : { ...figure, limitation: benchmark.limitation }));
+      const withLimitation = figures.map((figure) =>
+        figure.met ? figure : { ...figure, limitation: benchmark.limitation },
+      );
       results[benchmark.name] = withLimitation;
       // Saved after each benchmark, so that an interrupted run keeps its results.
       if (!options.quick) await save({ [benchmark.name]: withLimitation });

@@ -44,7 +44,9 @@ export const config: Benchmark = {
         const edgeResult = await measureCost(edge, () => sendRequests(url, origin, seconds));
         ratios.push(edgeResult.perSecond / bareResult.perSecond);
         cpu.push({ edge: edgeResult.cpuMicroseconds, bare: bareResult.cpuMicroseconds });
-        progress(`round ${round}: ${Math.round(edgeResult.perSecond)} to ${Math.round(bareResult.perSecond)} requests per second`);
+        progress(
+          `round ${round}: ${Math.round(edgeResult.perSecond)} to ${Math.round(bareResult.perSecond)} requests per second`,
+        );
       }
       const value = median(ratios);
       const detail = `CPU per request: edge ${median(cpu.map((each) => each.edge)).toFixed(0)} µs, bare route ${median(cpu.map((each) => each.bare)).toFixed(0)} µs`;

@@ -19,8 +19,7 @@ type Run = { bytes: number; seconds: number };
 export const exportSession: Benchmark = {
   name: "export",
   about: `MB/s of an export of ${MESSAGES.toLocaleString("en")} messages ÷ psql's \\copy of the same rows as JSON`,
-  limitation:
-    "psql writes rows as they arrive; an export is one authorized document with backpressure over two hops",
+  limitation: "psql writes rows as they arrive; an export is one authorized document with backpressure over two hops",
   async run({ rounds, scale }, progress) {
     const hasPsql = await promisify(execFile)("psql", ["--version"]).then(
       () => true,

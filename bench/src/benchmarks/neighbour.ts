@@ -126,7 +126,8 @@ async function chatTimesMs({ system, tenant }: Testbed, count: number): Promise<
   for (let chat = 0; chat < count; chat++) {
     const startedAt = performance.now();
     const reply = await visit(system.url(), tenant, { message: "Where is my order?" });
-    if (reply.kind !== "stream" || reply.finish !== "stop") throw new Error(`a neighbour's chat ended as ${reply.kind}`);
+    if (reply.kind !== "stream" || reply.finish !== "stop")
+      throw new Error(`a neighbour's chat ended as ${reply.kind}`);
     times.push(performance.now() - startedAt);
   }
   return times;

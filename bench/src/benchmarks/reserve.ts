@@ -31,7 +31,11 @@ export const reserve: Benchmark = {
     try {
       const figures = [];
       for (const { name, workspaces } of VARIANTS) {
-        const plan = { ...basePlan(testbed), workspaceIds: await addWorkspaces(testbed, workspaces), turns: TURNS * scale };
+        const plan = {
+          ...basePlan(testbed),
+          workspaceIds: await addWorkspaces(testbed, workspaces),
+          turns: TURNS * scale,
+        };
         const grpc: number[] = [];
         const pg: number[] = [];
         for (let round = 1; round <= rounds; round++) {

@@ -4,7 +4,8 @@ export type Piece = { raw: string; normal: string };
 const ASCII = /^[\0-\x7f]*$/;
 
 // Invisible characters, marks, and letters that compose with the preceding one: conjoining jamo and Kirat Rai's vowels.
-const COMPOSES_WITH_PRECEDING = /^[\p{Default_Ignorable_Code_Point}\p{M}\u1160-\u11ff\ud7b0-\ud7ff\u{16d60}-\u{16d7f}]/u;
+const COMPOSES_WITH_PRECEDING =
+  /^[\p{Default_Ignorable_Code_Point}\p{M}\u1160-\u11ff\ud7b0-\ud7ff\u{16d60}-\u{16d7f}]/u;
 
 /** Returns whether a text can be split before this character: normalising both parts gives the unchanged result as normalising the text. */
 export function startsCluster(character: string): boolean {

@@ -48,7 +48,8 @@ export class PatternSet {
   firstMatch(text: string, from = 0, isComplete = true): number {
     for (const { first, set } of this.#groups)
       for (const index of set.match(text))
-        if ((from === 0 && isComplete) || this.#matchesWithin(first + index, text, from, isComplete)) return first + index;
+        if ((from === 0 && isComplete) || this.#matchesWithin(first + index, text, from, isComplete))
+          return first + index;
     return -1;
   }
 

@@ -119,7 +119,9 @@ test("a job is refused if its thread fails, and the next job gets another thread
   expect(await match("ws_a", ["rude"], "how rude")).toMatchObject({ index: 0 });
 });
 
-test("match throws for a stored pattern that cannot be compiled, and the thread keeps running", { timeout: 30_000 }, async () => {
+test("match throws for a stored pattern that cannot be compiled, and the thread keeps running", {
+  timeout: 30_000,
+}, async () => {
   const { match, countOf } = startThreads();
   await expect(match("ws_a", ["ok", "(?=a)"], "ok")).rejects.toThrow("not valid RE2");
   expect(await countOf("failed")).toBe(0);
@@ -130,7 +132,8 @@ test("matches stored patterns beyond the size limit, and logs them once for each
 }, async () => {
   const { match, logged } = startThreads();
   const patterns = [...attack(50), "rude"];
-  for (let count = 0; count < 5; count++) expect(await match("ws_a", patterns, "how rude")).toMatchObject({ index: 50 });
+  for (let count = 0; count < 5; count++)
+    expect(await match("ws_a", patterns, "how rude")).toMatchObject({ index: 50 });
   const size = expect.any(Number);
   const entry = [{ workspace_id: "ws_a", size, limit: 2_000 }, "bot's patterns exceed the size limit"];
   expect([[entry], [entry, entry]]).toContainEqual(logged);

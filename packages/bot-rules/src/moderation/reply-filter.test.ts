@@ -46,7 +46,13 @@ describe("ReplyFilter", () => {
     ],
     ["a word matches together with its boundary", ["\\bidiot\\b"], ["an idiot", ", sir"], "an ", "\\bidiot\\b"],
     ["a match is at the end of the reply", ["idiot$"], ["you idi", "ot"], "you ", "idiot$"],
-    ["a match at the end of a part is not at the end of the reply", ["idiot$"], ["you idiot", "!"], "you idiot!", undefined],
+    [
+      "a match at the end of a part is not at the end of the reply",
+      ["idiot$"],
+      ["you idiot", "!"],
+      "you idiot!",
+      undefined,
+    ],
     ["an anchored pattern matches at the beginning", ["^no"], ["n", "o way"], "", "^no"],
     ["an anchored pattern occurs later", ["^no"], ["say ", "no"], "say no", undefined],
     ["case and width differ from the pattern", ["secret"], ["the ＳＥＣ", "Ｒet"], "the ", "secret"],
@@ -99,11 +105,14 @@ describe("ReplyFilter", () => {
   });
 });
 
-test.each(["a*b", "a+", "(ab|c)+d", "x{2,}", ".*", "\\w+@"])("refuses %s, which has no upper bound, for replies", (source) => {
-  const matcher = compilePattern(source);
-  expect(matcher.longest).toBe(Number.POSITIVE_INFINITY);
-  expect(() => requireReplyPattern(matcher)).toThrow("must have an upper bound");
-});
+test.each(["a*b", "a+", "(ab|c)+d", "x{2,}", ".*", "\\w+@"])(
+  "refuses %s, which has no upper bound, for replies",
+  (source) => {
+    const matcher = compilePattern(source);
+    expect(matcher.longest).toBe(Number.POSITIVE_INFINITY);
+    expect(() => requireReplyPattern(matcher)).toThrow("must have an upper bound");
+  },
+);
 
 test.each(["x?", "\\b", "", "(a|)", "^$"])("refuses %j, which matches the empty text, for replies", (source) => {
   expect(() => requireReplyPattern(compilePattern(source))).toThrow("empty text");

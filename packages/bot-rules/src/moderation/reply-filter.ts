@@ -2,7 +2,11 @@ import { isLowSurrogate, lastClusterStart, type Piece, splitIntoPieces } from ".
 import { normalise } from "./normalise.ts";
 
 /** Matches a text against the reply's patterns, as `PatternThreads.match` does. */
-export type MatchText = (text: string, from: number, isComplete: boolean) => Promise<{ index: number; longest: number }>;
+export type MatchText = (
+  text: string,
+  from: number,
+  isComplete: boolean,
+) => Promise<{ index: number; longest: number }>;
 
 /** A longer run of marks and invisible characters is no readable text. The filter does not wait for its end. */
 const MAX_PENDING_CHARACTERS = 1_024;
@@ -57,9 +61,7 @@ export class ReplyFilter {
     this.#pending = text.slice(end);
     this.#hold(text.slice(0, end));
     const longest = await this.#search(false);
-    return this.#matchedPattern === undefined
-      ? this.#release(this.#normal.length - this.#contextLength - longest)
-      : "";
+    return this.#matchedPattern === undefined ? this.#release(this.#normal.length - this.#contextLength - longest) : "";
   }
 
   /** Searches the held text for a match. Returns the length of the longest possible match. */

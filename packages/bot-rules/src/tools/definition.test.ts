@@ -41,11 +41,7 @@ describe("refuses a tool", () => {
     ["whose arguments choose the port", { url: "https://a.example:{order_id}/{lang}" }, "path or query only"],
     ["with a password", { url: "https://u:p@a.example/{order_id}/{lang}" }, "user name"],
     ["with an unclosed brace", { url: "https://a.example/{order_id" }, "braces"],
-    [
-      "with a URL that is not in normal form",
-      { url: "https://A.example/{order_id}/{lang}" },
-      "https://a.example/",
-    ],
+    ["with a URL that is not in normal form", { url: "https://A.example/{order_id}/{lang}" }, "https://a.example/"],
     ["with .. in its path", { url: "https://a.example/x/../{order_id}/{lang}" }, "written in full"],
     [
       "that does not require a parameter of its URL",
@@ -95,7 +91,11 @@ describe("problemWith", () => {
     ["refuses a missing argument", { id: "ABC" }, "must have required property 'count'"],
     ["refuses an unknown argument", { id: "ABC", count: 1, more: 1 }, "must NOT have additional properties"],
     ["refuses an argument that does not match its pattern", { id: "ABC", count: 1, code: "x" }, "must match pattern"],
-    ["refuses an argument within 500 ms that makes a backtracking engine take very long", { id: `A${"x".repeat(5_000)}y`, count: 1 }, "must match pattern"],
+    [
+      "refuses an argument within 500 ms that makes a backtracking engine take very long",
+      { id: `A${"x".repeat(5_000)}y`, count: 1 },
+      "must match pattern",
+    ],
   ])("%s", (_, values, problem) => {
     const started = performance.now();
     if (problem === undefined) expect(problemWith(values)).toBeUndefined();

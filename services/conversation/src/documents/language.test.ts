@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseLanguage, chooseLanguage } from "./language.ts";
+import { chooseLanguage, parseLanguage } from "./language.ts";
 
 test.each([
   ["de", "german"],

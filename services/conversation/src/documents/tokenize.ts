@@ -15,7 +15,8 @@ export function tokenize(text: string): string[] {
     const parts = /[\p{Ll}\p{N}]\p{Lu}|\p{L}[._:]\p{L}|\p{Lu}\p{Lu}\p{Ll}/u.test(compound)
       ? (compound.match(PARTS) ?? [])
       : [];
-    for (const word of parts.length > 1 ? [compound, ...parts] : [compound]) if (word !== "") words.push(word.toLowerCase());
+    for (const word of parts.length > 1 ? [compound, ...parts] : [compound])
+      if (word !== "") words.push(word.toLowerCase());
   }
   return words;
 }

@@ -44,15 +44,20 @@ function suite() {
 
   const startService = () => startServiceProcess(db.url, quota.target, [CONTAINER_HEAP]);
   const add = (name: string, format: string, content: string | Uint8Array, signal?: AbortSignal) =>
-    service.admin(KnowledgeAdminService).addSource(
-      { workspaceId: bot.workspaceId, botSlug: bot.slug, name, format, content: Buffer.from(content as string) },
-      signal ? { signal } : {},
-    );
+    service
+      .admin(KnowledgeAdminService)
+      .addSource(
+        { workspaceId: bot.workspaceId, botSlug: bot.slug, name, format, content: Buffer.from(content as string) },
+        signal ? { signal } : {},
+      );
   const waitForReaders = (count: number) =>
     expect.poll(() => childrenOf(service.process.pid), { timeout: 10_000 }).toHaveLength(count);
 
   /** Runs `work` and expects the memory of the service and its reading process to stay below the limit. */
-  async function withinMemoryLimit<T>(name: string, work: () => Promise<T>): Promise<{ result: T; peaks: MemoryPeaks }> {
+  async function withinMemoryLimit<T>(
+    name: string,
+    work: () => Promise<T>,
+  ): Promise<{ result: T; peaks: MemoryPeaks }> {
     const watched = await watchMemory(service.process.pid, work);
     const { own, child, total } = watched.peaks;
     console.info(`${name}: service ${own} MiB + reading process ${child} MiB = ${total} MiB`);
@@ -101,7 +106,10 @@ function suite() {
         latencies.push(performance.now() - start);
       }
       latencies.sort((one, other) => one - other);
-      return { median: Math.round(latencies[turns / 2] ?? 0), p95: Math.round(latencies[Math.floor(turns * 0.95)] ?? 0) };
+      return {
+        median: Math.round(latencies[turns / 2] ?? 0),
+        p95: Math.round(latencies[Math.floor(turns * 0.95)] ?? 0),
+      };
     };
     const idle = await measureLatencies(100);
     let isDone = false;

@@ -127,7 +127,13 @@ describe("a knowledge source with a URL", () => {
     const bot = await createBot(system.database);
     pages.set("/in", { status: 302, headers: { location: `${privateOrigin()}/secret` }, body: "" });
     pages.set("/meta", { status: 301, headers: { location: "http://169.254.169.254/latest/meta-data/" }, body: "" });
-    for (const url of [`${privateOrigin()}/secret`, `${origin}/in`, `${origin}/meta`, "http://[::1]/", "http://10.0.0.1/"])
+    for (const url of [
+      `${privateOrigin()}/secret`,
+      `${origin}/in`,
+      `${origin}/meta`,
+      "http://[::1]/",
+      "http://10.0.0.1/",
+    ])
       expect(await adminFailure(add(bot, url)), url).toMatchObject({
         code: Code.InvalidArgument,
         stable: "address_refused",

@@ -18,7 +18,10 @@ export function pdfBombs(): Record<string, Uint8Array> {
   const spaces = compressedTwice();
   return {
     "content compressed twice": onePage({ content: pdfStream(TWICE, spaces) }),
-    "a font's character map compressed twice": onePage({ font: "/ToUnicode 6 0 R", objects: [pdfStream(TWICE, spaces)] }),
+    "a font's character map compressed twice": onePage({
+      font: "/ToUnicode 6 0 R",
+      objects: [pdfStream(TWICE, spaces)],
+    }),
     "an object stream compressed twice": withObjectStream(pdfStream(`/Type /ObjStm /N 2 /First 10 ${TWICE}`, spaces)),
     "an object stream that leads to another": withObjectStream(
       pdfStream("/Type /ObjStm /N 1000000000 /First 1000000000 /Extends 3 0 R", "1 0 2 10"),

@@ -57,7 +57,8 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
     createdAt: "2026-01-01T00:00:00Z",
     retentionDays: quota.retentionDays.get(id) ?? 0,
   });
-  const unused = () => Promise.reject(new RpcError(status.UNIMPLEMENTED, "unimplemented", "not implemented by the test double"));
+  const unused = () =>
+    Promise.reject(new RpcError(status.UNIMPLEMENTED, "unimplemented", "not implemented by the test double"));
   implementService(
     server,
     QuotaService,

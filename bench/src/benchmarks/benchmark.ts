@@ -13,6 +13,18 @@ export type Figure = {
   limitation?: string;
 };
 
+type Measurement = Pick<Figure, "what" | "value" | "unit" | "detail">;
+
+/** Returns the figure of a measurement whose goal is an upper bound. */
+export function atMost(goal: number, measurement: Measurement): Figure {
+  return { ...measurement, goal: `≤ ${goal} ${measurement.unit}`.trim(), met: measurement.value <= goal };
+}
+
+/** Returns the figure of a measurement whose goal is a lower bound. */
+export function atLeast(goal: number, measurement: Measurement): Figure {
+  return { ...measurement, goal: `≥ ${goal} ${measurement.unit}`.trim(), met: measurement.value >= goal };
+}
+
 export type Effort = {
   rounds: number;
   /** Factor for the numbers of turns, messages and so on: 1, or less for a quick check. */

@@ -1,7 +1,7 @@
 import { measure, parleyPlan, relayPlan, type Shape } from "../support/load.ts";
 import { median } from "../support/statistics.ts";
 import { startTestbed } from "../support/testbed.ts";
-import type { Benchmark, Effort, Figure } from "./benchmark.ts";
+import { atMost, type Benchmark, type Effort, type Figure } from "./benchmark.ts";
 
 type Variant = { name: string; model: string; shape: Shape };
 
@@ -48,17 +48,11 @@ async function compare({ name, model, shape }: Variant, effort: Effort, progress
           `p99 ${parleyResult.firstTokenMs.p99.toFixed(1)} to ${relayResult.firstTokenMs.p99.toFixed(1)} ms`,
       );
     }
-    return (["p50", "p99"] as const).map((percentile): Figure => {
+    return (["p50", "p99"] as const).map((percentile) => {
       const value = median(parley.map((each, i) => each[percentile] / (relay[i]?.[percentile] ?? Number.NaN)));
       const ms = (all: { p50: number; p99: number }[]) => median(all.map((each) => each[percentile])).toFixed(1);
-      return {
-        what: `${name}, ${percentile}`,
-        value,
-        unit: "×",
-        goal: `≤ ${GOAL}`,
-        met: value <= GOAL,
-        detail: `Parley ${ms(parley)} ms, bare relay ${ms(relay)} ms`,
-      };
+      const detail = `Parley ${ms(parley)} ms, bare relay ${ms(relay)} ms`;
+      return atMost(GOAL, { what: `${name}, ${percentile}`, value, unit: "×", detail });
     });
   } finally {
     await testbed.stop();

@@ -4,7 +4,7 @@ import { storeTurns } from "../support/messages.ts";
 import { query } from "../support/sql.ts";
 import { median } from "../support/statistics.ts";
 import { startTestbed, type Testbed } from "../support/testbed.ts";
-import type { Benchmark } from "./benchmark.ts";
+import { atMost, type Benchmark } from "./benchmark.ts";
 
 const MESSAGES = 10_000_000;
 const WORKSPACES = 1_000;
@@ -52,7 +52,7 @@ export const growth: Benchmark = {
       }
       const value = median(costs.map((each) => each.full / each.empty));
       const detail = `${median(costs.map((each) => each.full)).toFixed(2)} ms, empty database ${median(costs.map((each) => each.empty)).toFixed(2)} ms; stored in ${seconds.toFixed(0)} s over ${WORKSPACES} workspaces`;
-      return [{ what: "CPU per turn", value, unit: "×", goal: `≤ ${GOAL}`, met: value <= GOAL, detail }];
+      return [atMost(GOAL, { what: "CPU per turn", value, unit: "×", detail })];
     } finally {
       for (const testbed of testbeds) await testbed.stop();
     }

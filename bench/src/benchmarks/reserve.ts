@@ -8,7 +8,7 @@ import type { QuotaPlan, QuotaResult } from "../load/quota-plan.ts";
 import { query } from "../support/sql.ts";
 import { median } from "../support/statistics.ts";
 import { BENCH_PLAN, startTestbed, type Testbed } from "../support/testbed.ts";
-import type { Benchmark } from "./benchmark.ts";
+import { atLeast, type Benchmark } from "./benchmark.ts";
 
 const GOAL = 0.5;
 const CALLERS = 32;
@@ -45,7 +45,7 @@ export const reserve: Benchmark = {
         }
         const value = median(grpc.map((each, i) => each / (pg[i] ?? Number.NaN)));
         const detail = `turns per second: by RPC ${median(grpc).toFixed(0)}, by pg ${median(pg).toFixed(0)}`;
-        figures.push({ what: name, value, unit: "×", goal: `≥ ${GOAL}`, met: value >= GOAL, detail });
+        figures.push(atLeast(GOAL, { what: name, value, unit: "×", detail }));
       }
       return figures;
     } finally {

@@ -6,7 +6,7 @@ import { measure, parleyPlan, relayPlan, type Shape } from "../support/load.ts";
 import { profilingEnv, saveProfile } from "../support/profile.ts";
 import { median, sum } from "../support/statistics.ts";
 import { startTestbed } from "../support/testbed.ts";
-import type { Benchmark, Effort, Figure } from "./benchmark.ts";
+import { atMost, type Benchmark, type Effort, type Figure } from "./benchmark.ts";
 
 type Variant = {
   name: string;
@@ -84,7 +84,7 @@ async function compare(
     const value = median(parley.map((each, i) => each / (relay[i] ?? Number.NaN)));
     const [edge = 0, conversation = 0, quota = 0, llm = 0] = transpose(byService).map(median);
     const detail = `Parley ${median(parley).toFixed(2)} ms (edge ${edge.toFixed(2)}, conversation ${conversation.toFixed(2)}, quota ${quota.toFixed(2)}, llm-proxy ${llm.toFixed(2)}), bare relay ${median(relay).toFixed(2)} ms; the first ${first.turns} turns of new processes: ${warmUp.parley.cpuMsPerTurn.toFixed(2)} and ${warmUp.relay.cpuMsPerTurn.toFixed(2)} ms`;
-    return { what: name, value, unit: "×", goal: "≤ 1.0", met: value <= 1, detail };
+    return atMost(1, { what: name, value, unit: "×", detail });
   } finally {
     await testbed.stop();
   }

@@ -3,7 +3,7 @@ import { ServiceError } from "@parley/service-kit";
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 const MAX_WAIT_MS = 60_000;
 
-type Document = { bytes: number; begin: () => void };
+type Document = { bytes: number; start: () => void };
 
 /** Processes documents one at a time, because the service's memory limit has no room for two. */
 export class DocumentQueue {
@@ -24,26 +24,26 @@ export class DocumentQueue {
     const [current, ...waiting] = this.#documents;
     const waitingBytes = waiting.reduce((sum, each) => sum + each.bytes, bytes);
     if (current !== undefined && waitingBytes > MAX_WAITING_BYTES) throw tooManyDocuments();
-    const turn = Promise.withResolvers<void>();
-    const document = { bytes, begin: turn.resolve };
+    const slot = Promise.withResolvers<void>();
+    const document = { bytes, start: slot.resolve };
     const waitEnd = AbortSignal.any([signal, AbortSignal.timeout(this.#maxWaitMs)]);
-    const stopWaiting = () => turn.reject(signal.aborted ? signal.reason : tooManyDocuments());
+    const stopWaiting = () => slot.reject(signal.aborted ? signal.reason : tooManyDocuments());
     waitEnd.addEventListener("abort", stopWaiting, { once: true });
     this.#documents.add(document);
-    this.#beginFirst();
+    this.#startFirst();
     try {
-      await turn.promise;
+      await slot.promise;
       return await add();
     } finally {
       waitEnd.removeEventListener("abort", stopWaiting);
       this.#documents.delete(document);
-      this.#beginFirst();
+      this.#startFirst();
     }
   }
 
-  #beginFirst(): void {
+  #startFirst(): void {
     const [first] = this.#documents;
-    first?.begin();
+    first?.start();
   }
 }
 

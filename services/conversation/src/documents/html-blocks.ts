@@ -21,9 +21,9 @@ const INLINE = new Set([
   ..."sup time tt u var wbr".split(" "),
 ]);
 /** Elements whose text is collected as a whole, including the text of nested elements. */
-const WHOLE = new Set(["h1", "h2", "h3", "h4", "h5", "h6", "pre", "td", "th"]);
+const TEXT_ELEMENTS = new Set(["h1", "h2", "h3", "h4", "h5", "h6", "pre", "td", "th"]);
 
-type WholeElement = { name: string; depth: number; text: string };
+type TextElement = { name: string; depth: number; text: string };
 type Cell = { text: string; isHeading: boolean };
 
 /** Splits an HTML document, given in parts, into blocks of readable text. Skips scripts, styles and navigation. */
@@ -47,7 +47,7 @@ class Reader {
   #depth = 0;
   /** Depth of the open element that is skipped; 0 if there is none. */
   #skippedDepth = 0;
-  #whole: WholeElement | undefined;
+  #textElement: TextElement | undefined;
   /** Text of the current block. */
   #line = "";
   /** Current heading of each level; empty if the document skips the level. */
@@ -65,16 +65,16 @@ class Reader {
       this.#skippedDepth = this.#depth;
       return;
     }
-    if (this.#whole !== undefined || INLINE.has(name)) return;
+    if (this.#textElement !== undefined || INLINE.has(name)) return;
     this.endBlock();
-    if (WHOLE.has(name)) this.#whole = { name, depth: this.#depth, text: "" };
+    if (TEXT_ELEMENTS.has(name)) this.#textElement = { name, depth: this.#depth, text: "" };
     else if (name === "table") this.#columns = undefined;
   }
 
   text(text: string): void {
     if (this.#skippedDepth > 0) return;
-    if (this.#whole === undefined) this.#line += text;
-    else this.#whole.text += text;
+    if (this.#textElement === undefined) this.#line += text;
+    else this.#textElement.text += text;
   }
 
   close(name: string): void {
@@ -83,13 +83,13 @@ class Reader {
       if (this.#skippedDepth === depth) this.#skippedDepth = 0;
       return;
     }
-    if (this.#whole === undefined) {
+    if (this.#textElement === undefined) {
       if (INLINE.has(name)) return;
       this.endBlock();
       if (name === "tr") this.#endRow();
-    } else if (this.#whole.depth === depth) {
-      this.#endWhole(this.#whole);
-      this.#whole = undefined;
+    } else if (this.#textElement.depth === depth) {
+      this.#endTextElement(this.#textElement);
+      this.#textElement = undefined;
     }
   }
 
@@ -98,7 +98,7 @@ class Reader {
     this.#line = "";
   }
 
-  #endWhole({ name, text }: WholeElement): void {
+  #endTextElement({ name, text }: TextElement): void {
     if (name === "pre") {
       const code = text.replace(/[ \t]+$/gm, "").replace(/^\n+|\n+$/g, "");
       // Fenced, so that a model can distinguish code from prose.

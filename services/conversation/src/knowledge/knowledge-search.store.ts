@@ -49,16 +49,16 @@ export type TermFrequency = {
 // - `best`: adds half the rank of the better neighbour chunk in the same section, because long sections are split into several chunks.
 const SEARCH = `
   WITH frequency AS MATERIALIZED (
-    SELECT given.place, given.word, given.boost, form.lexeme, coalesce((
+    SELECT input.place, input.word, input.boost, form.lexeme, coalesce((
       SELECT sum(chunks) FROM (
         SELECT DISTINCT k.source_id, k.chunks FROM conversation.knowledge_words k
         WHERE k.workspace_id = $1 AND k.bot_id = $2 AND k.lexeme = form.lexeme
       ) source
     ), 0)::integer AS chunks
-    FROM unnest($3::text[], $4::float8[]) WITH ORDINALITY AS given (word, boost, place), LATERAL (
+    FROM unnest($3::text[], $4::float8[]) WITH ORDINALITY AS input (word, boost, place), LATERAL (
       SELECT DISTINCT lexeme COLLATE "C" AS lexeme
       FROM unnest($5::text[]) AS language,
-           unnest(tsvector_to_array(to_tsvector(CAST('pg_catalog.' || language AS regconfig), given.word))) AS lexeme
+           unnest(tsvector_to_array(to_tsvector(CAST('pg_catalog.' || language AS regconfig), input.word))) AS lexeme
     ) form
   ), term AS MATERIALIZED (
     SELECT place, word, lexeme, query, weight, sum(chunks) OVER rarest AS chunks_so_far, row_number() OVER rarest AS nth
@@ -86,18 +86,18 @@ const SEARCH = `
     ) neighbours
     WHERE before IS NOT NULL
   ), candidate AS (
-    SELECT c.chunk_id, c.source_id, c.heading, c.position, whole.held,
+    SELECT c.chunk_id, c.source_id, c.heading, c.position, detoasted.lexemes,
            own.rank, power(own.covered / query.total, 0.7) / (1 + ln(1 + length(c.content) / 1000.0)) AS factor
     FROM query
     JOIN conversation.knowledge_chunks c
       ON coalesce(c.terms, c.search) @@ (('''bot:' || $2::uuid || '''')::tsquery && query.searched)
       AND c.workspace_id = $1 AND c.bot_id = $2
     -- Concatenating and OFFSET 0 detoast the vector once, not again for each lexeme.
-    CROSS JOIN LATERAL (SELECT coalesce(c.terms, c.search) || ''::tsvector AS held OFFSET 0) whole
+    CROSS JOIN LATERAL (SELECT coalesce(c.terms, c.search) || ''::tsvector AS lexemes OFFSET 0) detoasted
     CROSS JOIN LATERAL (
       SELECT sum(weight * rank) AS rank, sum(weight) FILTER (WHERE rank > 0) AS covered
       FROM (
-        SELECT weight, ts_rank('${WEIGHTS}', whole.held, term) AS rank
+        SELECT weight, ts_rank('${WEIGHTS}', detoasted.lexemes, term) AS rank
         FROM unnest(query.terms, query.weights) AS single (term, weight)
         OFFSET 0
       ) each
@@ -106,7 +106,7 @@ const SEARCH = `
     LIMIT ${MAX_RANKED}
   ), ranked AS (
     SELECT chunk_id, source_id, heading, position, factor * (rank + coalesce((
-      SELECT sum(weight) FROM unnest(pair.terms, pair.weights) AS together (term, weight) WHERE held @@ term
+      SELECT sum(weight) FROM unnest(pair.terms, pair.weights) AS together (term, weight) WHERE lexemes @@ term
     ), 0)) AS rank
     FROM candidate, pair
   ), best AS (

@@ -1,36 +1,28 @@
-const ENGLISH_QUESTION_WORDS = `want wants need needs happen happens get gets got give gives given make makes made find say says know tell anything
+/** Words that are frequent in questions but do not name their subject. PostgreSQL's stop word lists do not contain them. */
+const QUESTION_WORDS = toWords(`
+  want wants need needs happen happens get gets got give gives given make makes made find say says know tell anything
   something everything someone somebody anyone please hello help way ways thing things possible use uses using used like let show explain mean means
   describe put set long much many often far fast soon work works working can't cannot could would should may might shall also still able try take
-  takes keep go goes going come comes see look whenever whatever much i'm i'd i've`;
-const GERMAN_QUESTION_WORDS = `bitte gibt geben sagen sag erklären zeigen zeig wissen weiß möchte möchten brauche brauchen etwas jemand lange viel viele oft schnell hallo
-  geht gehen macht machen finden finde kommt heißt bedeutet benutzen verwenden möglich`;
-const FRENCH_QUESTION_WORDS = `combien comment pourquoi quand quel quelle quels quelles dire dites expliquer montrer savoir voudrais voudrait besoin chose choses faire fait
-  peut peux puis-je trouver bonjour utiliser possible`;
-const SPANISH_QUESTION_WORDS = `cuánto cuánta cuántos cuántas cómo cuándo dónde cuál cuáles decir dime explicar mostrar saber quiero quisiera necesito algo hacer hace puedo
-  puede encontrar hola usar posible`;
-const OTHER_QUESTION_WORDS = `quanto quanta come quando dove vorrei bisogno fare posso può trovare usare ciao quero preciso fazer posso pode usar olá hoeveel hoe waarom wanneer
-  graag wil nodig doen kan vinden gebruiken hallo`;
+  takes keep go goes going come comes see look whenever whatever much i'm i'd i've
+  bitte gibt geben sagen sag erklären zeigen zeig wissen weiß möchte möchten brauche brauchen etwas jemand lange viel viele oft schnell hallo
+  geht gehen macht machen finden finde kommt heißt bedeutet benutzen verwenden möglich
+  combien comment pourquoi quand quel quelle quels quelles dire dites expliquer montrer savoir voudrais voudrait besoin chose choses faire fait
+  peut peux puis-je trouver bonjour utiliser possible
+  cuánto cuánta cuántos cuántas cómo cuándo dónde cuál cuáles decir dime explicar mostrar saber quiero quisiera necesito algo hacer hace puedo
+  puede encontrar hola usar posible
+  quanto quanta come quando dove vorrei bisogno fare posso può trovare usare ciao quero preciso fazer posso pode usar olá hoeveel hoe waarom wanneer
+  graag wil nodig doen kan vinden gebruiken hallo`);
 
-const ATTRIBUTE_LIST = `cost costs price prices fee fees charge charges charged pay pays paying paid extra additional free included
-  allowed permitted available welcome
-  kosten kostet preis preise gebühr gebühren zahlen zahlt bezahlen zusätzlich kostenlos gratis inklusive enthalten erlaubt gestattet verfügbar willkommen
-  coûte coûtent coûter prix tarif tarifs payer payant supplément supplémentaire gratuit gratuite inclus incluse autorisé autorisés disponible
-  cuesta cuestan costar precio precios pagar cobran suplemento adicional gratuito incluido incluida permitido permitidos
-  costano prezzo prezzi supplemento incluso permesso custa custam preço preços incluído permitido disponível kost prijs betalen toeslag inbegrepen toegestaan`;
-
-/** Words that are frequent in questions but do not name their subject. PostgreSQL's stop word lists do not contain them. */
-const QUESTION_WORDS = setOf(
-  ENGLISH_QUESTION_WORDS,
-  GERMAN_QUESTION_WORDS,
-  FRENCH_QUESTION_WORDS,
-  SPANISH_QUESTION_WORDS,
-  OTHER_QUESTION_WORDS,
-);
 /**
  * Words about price and permission. They do not name the subject of a question, and its answer often uses other words:
  * "Bicycles travel free of charge" answers "Do bicycles cost extra?", but it does not answer "Is the sauna free?".
  */
-const ATTRIBUTE_WORDS = setOf(ATTRIBUTE_LIST);
+const ATTRIBUTE_WORDS = toWords(`cost costs price prices fee fees charge charges charged pay pays paying paid extra additional free included
+  allowed permitted available welcome
+  kosten kostet preis preise gebühr gebühren zahlen zahlt bezahlen zusätzlich kostenlos gratis inklusive enthalten erlaubt gestattet verfügbar willkommen
+  coûte coûtent coûter prix tarif tarifs payer payant supplément supplémentaire gratuit gratuite inclus incluse autorisé autorisés disponible
+  cuesta cuestan costar precio precios pagar cobran suplemento adicional gratuito incluido incluida permitido permitidos
+  costano prezzo prezzi supplemento incluso permesso custa custam preço preços incluído permitido disponível kost prijs betalen toeslag inbegrepen toegestaan`);
 
 const QUESTION_WORD_BOOST = 0.15;
 /**
@@ -45,6 +37,6 @@ export function boostOf(word: string): number {
   return ATTRIBUTE_WORDS.has(word) ? ATTRIBUTE_WORD_BOOST : 1;
 }
 
-function setOf(...lists: string[]): ReadonlySet<string> {
-  return new Set(lists.flatMap((words) => words.split(/\s+/)));
+function toWords(list: string): ReadonlySet<string> {
+  return new Set(list.trim().split(/\s+/));
 }

@@ -17,7 +17,8 @@ const QUESTION_WORDS = toWords(`
  * Words about price and permission. They do not name the subject of a question, and its answer often uses other words:
  * "Bicycles travel free of charge" answers "Do bicycles cost extra?", but it does not answer "Is the sauna free?".
  */
-const ATTRIBUTE_WORDS = toWords(`cost costs price prices fee fees charge charges charged pay pays paying paid extra additional free included
+const ATTRIBUTE_WORDS =
+  toWords(`cost costs price prices fee fees charge charges charged pay pays paying paid extra additional free included
   allowed permitted available welcome
   kosten kostet preis preise gebühr gebühren zahlen zahlt bezahlen zusätzlich kostenlos gratis inklusive enthalten erlaubt gestattet verfügbar willkommen
   coûte coûtent coûter prix tarif tarifs payer payant supplément supplémentaire gratuit gratuite inclus incluse autorisé autorisés disponible

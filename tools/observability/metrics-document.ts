@@ -14,8 +14,8 @@ import { createAuditTask } from "../../services/conversation/src/audit/audit.wor
 import {
   closedTurns,
   embeddingGauge,
-  meaningSearches,
   outboxGauges,
+  semanticSearches,
   settleLag,
 } from "../../services/conversation/src/metrics.ts";
 import { createMetrics as edgeMetrics } from "../../services/edge/src/metrics.ts";
@@ -36,7 +36,7 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     settleLag(registry);
     outboxGauges(registry, database, log);
     embeddingGauge(registry, unasked, log);
-    meaningSearches(registry);
+    semanticSearches(registry);
     createAuditTask(database, unasked, registry, log);
     matchDurations(registry);
     rpcServerHistogram(registry);

@@ -1,10 +1,10 @@
 import { fileURLToPath } from "node:url";
-import { createClient, GrpcTransport, openChannel, type RpcClient } from "@parley/rpc";
-import { ConversationService, TurnOutcome } from "@parley/rpc/conversation";
-import { createDatabase, freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley/test-support";
+import { TurnOutcome } from "@parley/rpc/conversation";
+import { createDatabase, nodeFlags, startProcess } from "@parley/test-support";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createTestDatabase, ROLE_PASSWORD, type TestDatabase } from "./testing/database.ts";
 import { startTestQuota, type TestQuota } from "./testing/quota.ts";
+import { type ServiceProcess, startServiceProcess } from "./testing/service.ts";
 import { createBot, type OpenRequest, openRequest } from "./testing/turns.ts";
 
 const script = (name: string) => [...nodeFlags, fileURLToPath(new URL(name, import.meta.url))];
@@ -20,41 +20,7 @@ afterEach(async () => {
   await db.drop();
 });
 
-type Service = {
-  process: RunningProcess;
-  conversation: RpcClient<typeof ConversationService>;
-  opsUrl: string;
-  close(): void;
-};
-
-async function startService(): Promise<Service> {
-  const [grpcPort = 0, opsPort = 0] = await freePorts(2);
-  const opsUrl = `http://127.0.0.1:${opsPort}`;
-  const process_ = await startProcess({
-    name: "conversation",
-    command: process.execPath,
-    args: script("main.ts"),
-    env: {
-      DATABASE_URL: db.url,
-      QUOTA_TARGET: quota.target,
-      GRPC_PORT: String(grpcPort),
-      OPS_PORT: String(opsPort),
-      INTERNAL_TOKEN: "internal",
-      ADMIN_TOKEN: "admin",
-    },
-    ready: () =>
-      fetch(`${opsUrl}/healthz/ready`).then(
-        (response) => response.ok,
-        () => false,
-      ),
-  });
-  await process_.waitReady();
-  const channel = openChannel({ target: `127.0.0.1:${grpcPort}`, retryable: [] });
-  const transport = new GrpcTransport(channel, (metadata) => metadata.set("authorization", "Bearer internal"));
-  const conversation = createClient(ConversationService, transport);
-  return { process: process_, conversation, opsUrl, close: () => channel.close() };
-}
-
+const startService = () => startServiceProcess(db.url, quota.target);
 const options = { timeoutMs: 5_000 };
 const outboxDepth = async () => (await db.admin.query("SELECT FROM conversation.outbox")).rowCount;
 
@@ -97,7 +63,7 @@ test("serves calls, exits with code 0 on SIGTERM, and settles its closed turns b
 test("loses no outcome and counts none twice when it is killed repeatedly under load", async () => {
   const bot = await createBot(db.database);
   const turns = Array.from({ length: 300 }, () => openRequest(bot));
-  const run = async ({ conversation }: Service, turn: OpenRequest) => {
+  const run = async ({ conversation }: ServiceProcess, turn: OpenRequest) => {
     const { workspaceId, turnId } = turn;
     await conversation.openTurn(turn, options);
     const outcome = { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11", content: "x" };

@@ -7,7 +7,7 @@ import {
   type Registry,
   registerMeasuredGauges,
 } from "@parley/service-kit";
-import { MEANING_RESULTS } from "./knowledge/semantic-search.service.ts";
+import { SEMANTIC_SEARCH_RESULTS } from "./knowledge/semantic-search.service.ts";
 import { measureOutbox } from "./settlement/outbox.store.ts";
 
 /** In seconds. Parley promises that a turn is settled within 60 s of its close. */
@@ -51,14 +51,14 @@ export function closedTurns(registry: Registry): TurnCounter {
   return counter;
 }
 
-export function meaningSearches(registry: Registry): Counter<"result"> {
+export function semanticSearches(registry: Registry): Counter<"result"> {
   const counter = new Counter({
     name: "parley_knowledge_semantic_searches_total",
     help: "Semantic searches of knowledge, by result. With timeout, failed, off or paused, only the word search was used.",
     labelNames: ["result"],
     registers: [registry],
   });
-  for (const result of MEANING_RESULTS) counter.inc({ result }, 0);
+  for (const result of SEMANTIC_SEARCH_RESULTS) counter.inc({ result }, 0);
   return counter;
 }
 

@@ -8,7 +8,7 @@ import { readBotConfig } from "./bots/bot-config.store.ts";
 import { type Bot, findBot, findBotId } from "./bots/bots.store.ts";
 import { resolveKey } from "./keys/keys.store.ts";
 import { readPassages } from "./knowledge/knowledge-search.store.ts";
-import { searchKnowledge } from "./knowledge/word-search.service.ts";
+import { searchByWords } from "./knowledge/word-search.service.ts";
 import { listExpired, listWorkspaceIds } from "./retention/retention.store.ts";
 import { eraseSession } from "./sessions/erase-session.store.ts";
 import { exportSession } from "./sessions/export-session.store.ts";
@@ -18,7 +18,7 @@ import { deleteSettled, measureOutbox, readOutbox } from "./settlement/outbox.st
 import { renewEdge } from "./sweeping/edge-leases.store.ts";
 import { sweep } from "./sweeping/sweep.store.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/database.ts";
-import { knowledgeOf } from "./testing/knowledge.ts";
+import { readKnowledge } from "./testing/knowledge.ts";
 import { closing, createBot, newTurn } from "./testing/turns.ts";
 import { closeTurn, findTurnResult } from "./turns/close-turn.store.ts";
 import { findTurn, openTurn } from "./turns/open-turn.store.ts";
@@ -100,7 +100,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ["reading a repeated turn", async (database) => findTurn(database, bot.workspaceId, (await anyTurn()).turnId)],
   [
     "searching knowledge",
-    async (database) => searchKnowledge(database, await knowledgeOf(database, bot), "When are refnuds paid?"),
+    async (database) => searchByWords(database, await readKnowledge(database, bot), "When are refnuds paid?"),
   ],
   ["reading passages", (database) => readPassages(database, bot.workspaceId, [1, 2, 3])],
   ["closing a turn", async (database) => closeTurn(database, closing(await anyTurn()))],

@@ -44,8 +44,8 @@ import { createPublicKey } from "./keys/public-key.ts";
 import { handleResolveKey } from "./keys/resolve-key.rpc.ts";
 import { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
 import { knowledgeAdmin } from "./knowledge/knowledge.admin.ts";
-import { Meanings } from "./knowledge/semantic-search.service.ts";
-import { closedTurns, embeddingGauge, meaningSearches } from "./metrics.ts";
+import { SemanticSearch } from "./knowledge/semantic-search.service.ts";
+import { closedTurns, embeddingGauge, semanticSearches } from "./metrics.ts";
 import { eraseExpired } from "./retention/retention.worker.ts";
 import { handleExportSession } from "./sessions/export-session.rpc.ts";
 import { handleRateMessage } from "./sessions/rate-message.rpc.ts";
@@ -83,9 +83,9 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const quota = connectPeer(QuotaService, { ...peer, target: config.quotaTarget }, lifecycle);
   const llm = connectPeer(LlmService, { ...peer, target: config.llmTarget }, lifecycle);
   const embeddings = new EmbeddingWorker(database, llm, log);
-  embeddingGauge(registry, () => embeddings.countLeft(), log);
+  embeddingGauge(registry, () => embeddings.countUnembedded(), log);
   const now = () => performance.now();
-  const meanings = new Meanings({ database, llm, searches: meaningSearches(registry), log, now });
+  const semanticSearch = new SemanticSearch({ database, llm, searches: semanticSearches(registry), log, now });
   const botConfigs = cachedBotConfigs(database);
   const patternThreads = new PatternThreads({ registry, log, lifecycle });
   const counter = closedTurns(registry);
@@ -139,7 +139,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       resolveKey: (request) => handleResolveKey(database, keyPrefix, request),
       resolveBot: (request) => handleResolveBot(database, request),
       renewEdge: (request) => handleRenewEdge(database, config.leaseSeconds, request),
-      openTurn: (request) => handleOpenTurn({ database, botConfigs, patternThreads, meanings }, request),
+      openTurn: (request) => handleOpenTurn({ database, botConfigs, patternThreads, semanticSearch }, request),
       closeTurn: (request) => handleCloseTurn({ database, counter, onClosed }, request),
       rateMessage: (request) => handleRateMessage(database, request),
       exportSession: (request, { signal }) => handleExportSession(exportDatabase, request, signal),

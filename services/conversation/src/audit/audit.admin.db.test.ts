@@ -38,9 +38,9 @@ describe("audit", () => {
     expect(await adminFailure(audit.audit({ workspaceId, month: "2026-13" }))).toMatchObject({
       code: Code.InvalidArgument,
     });
-    system.quota.away = true;
+    system.quota.isUnavailable = true;
     const away = await adminFailure(audit.audit(month));
-    system.quota.away = false;
+    system.quota.isUnavailable = false;
     expect(away).toMatchObject({ code: Code.Unavailable });
   });
 });

@@ -43,7 +43,7 @@ describe("tools", () => {
     [
       "a URL that lets the model choose the host",
       { name: "x", kind: http({ url: "https://{id}.example/" }) },
-      "path or the query",
+      "path or query",
     ],
     ["a schema that is not a JSON object", { name: "x", kind: http({ parameters: "[]" }) }, "JSON object"],
     ["a server without http", { name: "x", kind: mcp("stdio:server") }, "http://"],

@@ -49,9 +49,9 @@ describe("bots", () => {
   });
 
   test("are not created while the quota service, which owns workspaces, is down", async () => {
-    system.quota.away = true;
+    system.quota.isUnavailable = true;
     const refused = await adminFailure(system.ops(BotAdminService).createBot({ workspaceId: "acme", slug: "late" }));
-    system.quota.away = false;
+    system.quota.isUnavailable = false;
     expect(refused).toMatchObject({ code: Code.Unavailable });
   });
 

@@ -107,13 +107,13 @@ test("settles the turns that a dead process left in the outbox", async () => {
 test("keeps turns in the outbox while the quota service is down, and settles them when it is up again", async () => {
   const settler = newSettler();
   settler.start();
-  quota.away = true;
+  quota.isUnavailable = true;
   settler.push(await closeTurns(20));
   await expect
     .poll(async () => (await measureOutbox(db.database)).oldestSeconds, { timeout: 5_000 })
     .toBeGreaterThan(2.5);
   expect(await depth()).toBe(20);
-  quota.away = false;
+  quota.isUnavailable = false;
   await expect.poll(depth, { timeout: 10_000, interval: 50 }).toBe(0);
   expect(quota.done(bot.workspaceId)).toBe(20);
 });
@@ -122,11 +122,11 @@ test("sends turns again that the response omits, without delaying other turns", 
   const turns = await closeTurns(1_001);
   await db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '1 hour'");
   const stuck = turns.slice(0, 501).map((turn) => turn.turnId);
-  quota.silentAbout = new Set(stuck);
+  quota.unacknowledged = new Set(stuck);
   const settler = newSettler();
   settler.start();
   await expect.poll(depth, { timeout: 5_000, interval: 20 }).toBe(501);
-  quota.silentAbout.clear();
+  quota.unacknowledged.clear();
   await expect.poll(depth, { timeout: 5_000, interval: 20 }).toBe(0);
   expect(quota.done(bot.workspaceId)).toBe(1_001);
 });

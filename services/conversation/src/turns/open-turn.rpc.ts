@@ -3,7 +3,7 @@ import { moderate, type PatternThreads } from "@parley/bot-rules/moderation";
 import type { OpenTurnRequest, OpenTurnResponseSchema } from "@parley/rpc/conversation";
 import type { Database } from "@parley/service-kit";
 import { type BotConfig, type BotConfigs, botNotFound } from "../bots/index.ts";
-import { findKnowledge, type Meanings, readPassages, searchKnowledge } from "../knowledge/index.ts";
+import { readPassages, type SemanticSearch, searchByWords, searchHybrid } from "../knowledge/index.ts";
 import { sessionNotFound } from "../sessions/index.ts";
 import { KNOWLEDGE_CHARACTERS, withinBudget } from "./budget.ts";
 import { findTurn, openTurn } from "./open-turn.store.ts";
@@ -14,7 +14,7 @@ export type OpenTurnDeps = {
   database: Database;
   botConfigs: BotConfigs;
   patternThreads: Pick<PatternThreads, "match">;
-  meanings: Meanings;
+  semanticSearch: SemanticSearch;
 };
 
 type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
@@ -27,7 +27,7 @@ type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
  * A repeated call returns the turn as it was stored the first time.
  */
 export async function handleOpenTurn(
-  { database, botConfigs, patternThreads, meanings }: OpenTurnDeps,
+  { database, botConfigs, patternThreads, semanticSearch }: OpenTurnDeps,
   request: OpenTurnRequest,
 ): Promise<Response> {
   requireTurn(request);
@@ -38,7 +38,7 @@ export async function handleOpenTurn(
   const blocked = await moderate(patternThreads, workspaceId, message, bot.messagePatterns, bot.fallback);
   const searchStartedAt = performance.now();
   const knowledge = { workspaceId, botId, ...bot.knowledge };
-  const found = blocked === undefined ? await findKnowledge(database, meanings, knowledge, message) : undefined;
+  const found = blocked === undefined ? await searchHybrid(database, semanticSearch, knowledge, message) : undefined;
   const passages = withinBudget(
     found?.passages ?? [],
     ({ heading, text }) => heading.length + text.length,
@@ -68,7 +68,7 @@ async function readRepeatedTurn(database: Database, request: OpenTurnRequest, bo
   if (blocked) return { messageId, blocked, model };
   const passages = await readPassages(database, request.workspaceId, turn.chunkIds);
   const knowledge = { workspaceId: request.workspaceId, botId: request.botId, ...bot.knowledge };
-  const { terms } = await searchKnowledge(database, knowledge, message);
+  const { terms } = await searchByWords(database, knowledge, message);
   return { messageId, model, prompt: encodePrompt({ ...promptOf(bot), passages, terms, history, message }) };
 }
 

@@ -12,10 +12,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { insertPattern } from "../bot-rules/moderation.store.ts";
 import { type BotConfigs, cachedBotConfigs } from "../bots/bot-configs.service.ts";
 import type { Bot } from "../bots/bots.store.ts";
-import { Meanings } from "../knowledge/semantic-search.service.ts";
-import { closedTurns, meaningSearches } from "../metrics.ts";
+import { SemanticSearch } from "../knowledge/semantic-search.service.ts";
+import { closedTurns, semanticSearches } from "../metrics.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
-import { teach } from "../testing/knowledge.ts";
+import { addDocument } from "../testing/knowledge.ts";
 import { startTestLlm, type TestLlm } from "../testing/llm.ts";
 import { createBot, openRequest } from "../testing/turns.ts";
 import { handleCloseTurn } from "./close-turn.rpc.ts";
@@ -37,9 +37,9 @@ afterAll(async () => {
 });
 
 function openTurn(database: Database, botConfigs: BotConfigs, open: OpenTurnRequest) {
-  const searches = meaningSearches(new Registry());
-  const meanings = new Meanings({ database, llm: llm.client, searches, log, now: () => performance.now() });
-  return handleOpenTurn({ database, botConfigs, patternThreads, meanings }, open);
+  const searches = semanticSearches(new Registry());
+  const semanticSearch = new SemanticSearch({ database, llm: llm.client, searches, log, now: () => performance.now() });
+  return handleOpenTurn({ database, botConfigs, patternThreads, semanticSearch }, open);
 }
 
 const request = (bot: Bot, message = "How long do refunds take?") =>
@@ -56,7 +56,7 @@ test("OpenTurn runs one statement, and a second one to search the bot's knowledg
   const bot = await createBot(db.database);
   expect(await statementsToOpen(bot)).toHaveLength(1);
   const { workspaceId, id: botId } = bot;
-  await teach(db.database, bot, "n", "Refunds take a week.");
+  await addDocument(db.database, bot, "n", "Refunds take a week.");
   expect(await statementsToOpen(bot)).toHaveLength(2);
   // For a word that the knowledge does not have: one statement finds similar words and one searches for these.
   expect(await statementsToOpen(bot, "How long do refnuds take?")).toHaveLength(4);

@@ -49,7 +49,7 @@ describe("layoutProblems", () => {
     [`${conversation}/turns/prompt.test.ts`, "../bots/bots.store.ts"],
     [`${conversation}/testing/turns.ts`, "../bots/bots.store.ts"],
     ["tests/contract.test.ts", "./system/system.ts"],
-    ["bench/src/rows/reserve.ts", "../../../services/quota/src/usage/reservations.store.ts"],
+    ["bench/src/benchmarks/reserve.ts", "../../../services/quota/src/usage/reservations.store.ts"],
     ["tools/layout.ts", "../services/edge/src/config.ts"],
   ])("accepts that %s imports %s", (path, specifier) => {
     expect(problemsOf(path, specifier)).toEqual([]);

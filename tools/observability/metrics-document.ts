@@ -10,12 +10,12 @@ import {
   rpcServerHistogram,
 } from "@parley/service-kit";
 import { matchDurations } from "../../packages/bot-rules/src/moderation/metrics.ts";
-import { booksWatch } from "../../services/conversation/src/audit/audit.worker.ts";
+import { createAuditTask } from "../../services/conversation/src/audit/audit.worker.ts";
 import {
   closedTurns,
   embeddingGauge,
-  meaningSearches,
   outboxGauges,
+  semanticSearches,
   settleLag,
 } from "../../services/conversation/src/metrics.ts";
 import { createMetrics as edgeMetrics } from "../../services/edge/src/metrics.ts";
@@ -36,8 +36,8 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     settleLag(registry);
     outboxGauges(registry, database, log);
     embeddingGauge(registry, unasked, log);
-    meaningSearches(registry);
-    booksWatch(database, unasked, registry, log);
+    semanticSearches(registry);
+    createAuditTask(database, unasked, registry, log);
     matchDurations(registry);
     rpcServerHistogram(registry);
     rpcClientFailures(registry);

@@ -1,5 +1,5 @@
-// A process of its own, so that what it costs does not blur what is measured. It prints "warm" once its warm-up is over and waits for a
-// line on its standard input before it starts, then its result.
+// The load generator. It runs in a process of its own, so that its CPU time is not measured with the subject's. After the warm-up it
+// prints "warm" and waits for a line on its standard input. Then it runs the load and prints the result as JSON.
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
@@ -16,59 +16,59 @@ const firstTokens: number[] = [];
 const gaps: number[] = [];
 let failed = 0;
 let tokens = 0;
-let sent = 0;
+let addresses = 0;
 
-function address(): string {
-  const n = sent++;
+function nextAddress(): string {
+  const n = addresses++;
   return `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
 }
 
-function occurrences(chunk: Buffer, needle: Buffer): number {
+function countOccurrences(chunk: Buffer, needle: Buffer): number {
   let count = 0;
   for (let at = chunk.indexOf(needle); at !== -1; at = chunk.indexOf(needle, at + needle.length)) count++;
   return count;
 }
 
-async function turn(counted: boolean): Promise<void> {
+async function runTurn(isMeasured: boolean): Promise<void> {
   const started = performance.now();
-  const headers = { ...plan.headers, ...(plan.spreadAddresses ? { "x-forwarded-for": address() } : {}) };
+  const headers = { ...plan.headers, ...(plan.spreadAddresses ? { "x-forwarded-for": nextAddress() } : {}) };
   const call = request(plan.url, { method: "POST", agent, headers });
   call.end(plan.body.replaceAll("$uuid", () => randomUUID()));
   const [response] = (await once(call, "response")) as [IncomingMessage];
-  let last = 0;
-  let seen = 0;
-  let ended = false;
+  let lastTokenAt = 0;
+  let received = 0;
+  let isDone = false;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     const now = performance.now();
-    const count = occurrences(chunk, TOKEN);
+    const count = countOccurrences(chunk, TOKEN);
     if (count > 0) {
-      if (counted && seen === 0) firstTokens.push(now - started);
-      if (counted && seen > 0) gaps.push(now - last);
-      last = now;
-      seen += count;
+      if (isMeasured && received === 0) firstTokens.push(now - started);
+      if (isMeasured && received > 0) gaps.push(now - lastTokenAt);
+      lastTokenAt = now;
+      received += count;
     }
-    ended ||= chunk.includes(DONE);
+    isDone ||= chunk.includes(DONE);
   }
-  if (!counted) return;
-  tokens += seen;
-  if (!ended || seen === 0) failed++;
+  if (!isMeasured) return;
+  tokens += received;
+  if (!isDone || received === 0) failed++;
 }
 
-async function run(turns: number, counted: boolean): Promise<void> {
-  let left = turns;
+async function runTurns(turns: number, isMeasured: boolean): Promise<void> {
+  let remaining = turns;
   const pauseMs = (plan.rampMs ?? 0) / plan.callers;
   const caller = async (_: unknown, n: number) => {
     if (pauseMs > 0) await sleep(n * pauseMs);
-    while (left-- > 0) await turn(counted);
+    while (remaining-- > 0) await runTurn(isMeasured);
   };
   await Promise.all(Array.from({ length: plan.callers }, caller));
 }
 
-await run(plan.warmUp, false);
+await runTurns(plan.warmUp, false);
 console.log("warm");
 await once(process.stdin, "data");
 const started = performance.now();
-await run(plan.turns, true);
+await runTurns(plan.turns, true);
 const result: LoadResult = {
   turns: plan.turns,
   failed,

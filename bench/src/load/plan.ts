@@ -1,22 +1,22 @@
-/** What the load generator is told, as JSON on its command line. */
+/** Configuration of the load generator, passed as JSON on its command line. */
 export type LoadPlan = {
   url: string;
-  /** Bodies sent in turn; `$uuid` in them is replaced by a fresh UUID each time. */
+  /** Request body. `$uuid` is replaced with a new UUID in each request. */
   body: string;
   headers: Record<string, string>;
-  /** Callers at once, each with one request at a time. */
+  /** Number of concurrent callers. Each sends one request at a time. */
   callers: number;
-  /** Turns in all. */
+  /** Number of measured turns of all callers. */
   turns: number;
-  /** Turns at the start that are not counted. */
+  /** Number of turns before the measurement. */
   warmUp: number;
-  /** The callers start one after the other within this time. */
+  /** Time over which the callers' starts are spread. */
   rampMs?: number;
-  /** Pretends that each caller has an address of its own, by X-Forwarded-For. */
+  /** Sends an X-Forwarded-For header with a new address in each request. */
   spreadAddresses: boolean;
 };
 
-/** What it answers, as JSON on its standard output. Times in milliseconds. */
+/** Result that the load generator prints as JSON. */
 export type LoadResult = {
   turns: number;
   failed: number;

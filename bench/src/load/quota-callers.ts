@@ -1,15 +1,16 @@
-// A process of its own. Reserves and settles turns, by RPC or by the same statements on a database connection, and prints how fast.
+// Load generator for the quota service, in a process of its own. Reserves and settles turns, either by RPC or with the same statements on
+// a database connection, and prints the throughput as JSON.
 import { randomUUID } from "node:crypto";
 import { QuotaService, SettleOutcome } from "@parley/rpc/quota";
 import { connectPeer, createLogger, Lifecycle, openDatabase } from "@parley/service-kit";
 import { reserve, settle } from "../../../services/quota/src/usage/reservations.store.ts";
 import type { QuotaPlan, QuotaResult } from "./quota-plan.ts";
 
-type Turn = (workspaceId: string, turnId: string) => Promise<void>;
+type RunTurn = (workspaceId: string, turnId: string) => Promise<void>;
 
 const plan = JSON.parse(process.argv[2] ?? "{}") as QuotaPlan;
 
-function byGrpc(): Turn {
+function byRpc(): RunTurn {
   const { target, internalToken } = plan;
   const client = connectPeer(QuotaService, { target, internalToken }, new Lifecycle(createLogger("bench", "warn")));
   const options = { timeoutMs: 30_000 };
@@ -19,7 +20,7 @@ function byGrpc(): Turn {
   };
 }
 
-function byStatement(): Turn {
+function bySql(): RunTurn {
   const { databaseUrl: url, databasePool: maxConnections } = plan;
   const database = openDatabase({ url, applicationName: "bench", maxConnections }, createLogger("bench", "warn"));
   return async (workspaceId, turnId) => {
@@ -29,23 +30,23 @@ function byStatement(): Turn {
   };
 }
 
-const turn = plan.by === "grpc" ? byGrpc() : byStatement();
+const runTurn = plan.by === "grpc" ? byRpc() : bySql();
 
-async function run(turns: number): Promise<number> {
-  let left = turns;
+async function measurePerSecond(turns: number): Promise<number> {
+  let remaining = turns;
   const started = performance.now();
   const caller = async () => {
-    while (left > 0) {
-      const workspaceId = plan.workspaceIds[left % plan.workspaceIds.length] ?? "";
-      left--;
-      await turn(workspaceId, randomUUID());
+    while (remaining > 0) {
+      const workspaceId = plan.workspaceIds[remaining % plan.workspaceIds.length] ?? "";
+      remaining--;
+      await runTurn(workspaceId, randomUUID());
     }
   };
   await Promise.all(Array.from({ length: plan.callers }, caller));
   return turns / ((performance.now() - started) / 1_000);
 }
 
-await run(Math.ceil(plan.turns / 4));
-const result: QuotaResult = { perSecond: await run(plan.turns) };
+await measurePerSecond(Math.ceil(plan.turns / 4));
+const result: QuotaResult = { perSecond: await measurePerSecond(plan.turns) };
 console.log(JSON.stringify(result));
 process.exit(0);

@@ -1,20 +1,20 @@
-/** What the quota's callers are told, as JSON on their command line. */
+/** Configuration of quota-callers.ts, passed as JSON on its command line. */
 export type QuotaPlan = {
-  /** `grpc` asks the quota service, `pg` runs the very same statements on the database. */
+  /** `grpc` calls the quota service, `pg` runs the same statements on the database. */
   by: "grpc" | "pg";
   /** `host:port` of the quota service. */
   target: string;
   internalToken: string;
-  /** With the service's own role. */
+  /** URL with the service's role. */
   databaseUrl: string;
-  /** As many as the service has. */
+  /** Pool size, the same as the service's. */
   databasePool: number;
   workspaceIds: string[];
-  /** Callers at once. */
+  /** Number of concurrent callers. */
   callers: number;
-  /** Turns, each reserved and settled. */
+  /** Number of turns to reserve and settle. */
   turns: number;
 };
 
-/** What they answer, as JSON on their standard output. */
+/** Result that quota-callers.ts prints as JSON. */
 export type QuotaResult = { perSecond: number };

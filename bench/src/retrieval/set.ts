@@ -4,14 +4,15 @@ import { dirname, join } from "node:path";
 
 export type Split = "dev" | "held";
 export type Question = { id: string; split: Split; kind: string; question: string; file: string; passages: string[] };
-export type OutsideQuestion = { id: string; split: Split; question: string };
+/** A question that the documents do not answer. */
+export type UnanswerableQuestion = { id: string; split: Split; question: string };
 
-/** The relevance set: see bench/relevance/README.md. */
+/** The relevance set; see bench/relevance/README.md. */
 export type RelevanceSet = {
   documents: { name: string; text: string }[];
   questions: Question[];
-  unanswerable: OutsideQuestion[];
-  nearMisses: OutsideQuestion[];
+  unanswerable: UnanswerableQuestion[];
+  nearMisses: UnanswerableQuestion[];
 };
 
 const FOLDERS = ["Guides", "Reference"];
@@ -33,7 +34,7 @@ export function readRelevanceSet(): RelevanceSet {
   };
 }
 
-/** A text without Markdown's marks, on one line, in lower case: what a passage is looked for in. */
+/** Returns a text without Markdown markup, on one line and in lower case, for comparing passages. */
 export function plainText(text: string): string {
   return text
     .replace(/^\s*>\s?/gm, "")

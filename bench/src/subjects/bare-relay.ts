@@ -1,4 +1,4 @@
-// The peer: what a user would write instead of Parley. No authentication, no quota, no limits, no storage.
+// The bare relay: the minimal service that a developer would write instead of Parley, without authentication, quota, limits and storage.
 import fastify from "fastify";
 import OpenAI from "openai";
 

@@ -1,4 +1,4 @@
-// The peer of the config endpoint: one route that answers the same JSON and looks at nothing.
+// The subject that the config endpoint is compared with: a route that returns the same JSON without any checks.
 import fastify from "fastify";
 
 const body = JSON.parse(process.env.BODY ?? "{}") as object;

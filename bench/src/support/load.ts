@@ -5,25 +5,26 @@ import { fileURLToPath } from "node:url";
 import { nodeFlags } from "@parley/test-support";
 import type { LoadPlan, LoadResult } from "../load/plan.ts";
 import { cpuMs } from "./cpu.ts";
-import type { Stage } from "./stage.ts";
+import { sum } from "./statistics.ts";
+import type { Testbed } from "./testbed.ts";
 
 export type Measured = LoadResult & {
-  /** Milliseconds of CPU for one turn, of all measured processes together. */
+  /** CPU time per turn of all measured processes. */
   cpuMsPerTurn: number;
-  /** The same, process by process. */
+  /** CPU time per turn of each process. */
   cpuMsPerTurnOf: number[];
 };
 
 const generator = fileURLToPath(new URL("../load/generator.ts", import.meta.url));
 
 export type Load = {
-  /** Resolves once the warm-up is over. */
+  /** Resolves when the warm-up is over. */
   warm: Promise<void>;
-  /** Starts what counts, and resolves with what came of it. */
-  go(): Promise<LoadResult>;
+  /** Runs the measured turns. Throws if one fails. */
+  run(): Promise<LoadResult>;
 };
 
-/** Starts a plan in a process of its own. */
+/** Starts a load generator in a process of its own. */
 export function startLoad(plan: LoadPlan): Load {
   const child = spawn(process.execPath, [...nodeFlags, generator, JSON.stringify(plan)], {
     stdio: ["pipe", "pipe", "inherit"],
@@ -35,31 +36,31 @@ export function startLoad(plan: LoadPlan): Load {
   });
   return {
     warm,
-    async go() {
+    async run() {
       child.stdin.write("go\n");
       const result = JSON.parse((await lines.next()).value ?? "null") as LoadResult | null;
       await exited;
-      if (result === null) throw new Error("the load generator said nothing");
+      if (result === null) throw new Error("the load generator printed no result");
       if (result.failed > 0) throw new Error(`${result.failed} of ${result.turns} turns failed`);
       return result;
     },
   };
 }
 
-/** Runs a plan and measures what it costs `pids`, after the warm-up. */
+/** Runs a plan and measures the CPU time of processes after the warm-up. */
 export async function measure(plan: LoadPlan, pids: readonly number[]): Promise<Measured> {
   const load = startLoad(plan);
   await load.warm;
   const before = pids.map(cpuMs);
-  const result = await load.go();
+  const result = await load.run();
   const cpuMsPerTurnOf = pids.map((pid, i) => (cpuMs(pid) - (before[i] ?? 0)) / result.turns);
-  return { ...result, cpuMsPerTurnOf, cpuMsPerTurn: cpuMsPerTurnOf.reduce((sum, each) => sum + each, 0) };
+  return { ...result, cpuMsPerTurnOf, cpuMsPerTurn: sum(cpuMsPerTurnOf) };
 }
 
 export type Shape = { callers: number; turns: number; warmUp: number; rampMs?: number };
 
-/** The same visitors' messages for Parley. */
-export function parleyPlan({ system, tenant }: Stage, shape: Shape): LoadPlan {
+/** Returns a plan that sends visitors' messages to Parley. */
+export function parleyPlan({ system, tenant }: Testbed, shape: Shape): LoadPlan {
   const { publicKey, origin } = tenant;
   return {
     url: `${system.url()}/api/chat/`,
@@ -70,8 +71,8 @@ export function parleyPlan({ system, tenant }: Stage, shape: Shape): LoadPlan {
   };
 }
 
-/** And for the bare relay. */
-export function relayPlan({ relayUrl }: Stage, model: string, shape: Shape): LoadPlan {
+/** Returns a plan that sends the same messages to the bare relay. */
+export function relayPlan({ relayUrl }: Testbed, model: string, shape: Shape): LoadPlan {
   return {
     url: relayUrl,
     headers: { "content-type": "application/json" },

@@ -13,9 +13,9 @@ import {
   rpcServerHistogram,
   startOpsServer,
 } from "@parley/service-kit";
-import { booksAdmin } from "./audit/books.admin.ts";
 import { handleGetMonth } from "./audit/get-month.rpc.ts";
 import { handleListMonthTurns } from "./audit/list-month-turns.rpc.ts";
+import { turnEntryAdmin } from "./audit/turn-entry.admin.ts";
 import type { Config } from "./config.ts";
 import { holdGauges } from "./metrics.ts";
 import { handleGetUsage } from "./usage/get-usage.rpc.ts";
@@ -51,7 +51,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
           WorkspaceAdminService,
           workspaceAdmin(database, () => `ws_${randomUUID()}`),
         );
-        router.service(BooksAdminService, booksAdmin(database));
+        router.service(BooksAdminService, turnEntryAdmin(database));
       },
     },
     log,

@@ -2,26 +2,26 @@ import type { RE2JS } from "re2js";
 import { type Instruction, programOf } from "./program.ts";
 
 const OP = { alt: 1, altMatch: 2, capture: 3, emptyWidth: 4, fail: 5, match: 6, nop: 7 } as const;
-const LAST_OF_THE_BASIC_PLANE = 0xffff;
+const MAX_BMP_CODE_POINT = 0xffff;
 
 /**
- * How many UTF-16 units a match of a pattern has at most; Infinity when it may go on for ever. It is the longest way through the
- * pattern's program. Throws when the program is not as known.
+ * Returns the largest number of UTF-16 units in a match of a pattern, or Infinity if there is no bound. It is the length of the longest
+ * path through the pattern's program. Throws if re2js's program has an unexpected form.
  */
 export function longestMatch(compiled: RE2JS): number {
   const { inst: instructions, start } = programOf(compiled);
-  const known = new Map<number, number>();
+  const lengths = new Map<number, number>();
 
-  /** The longest way from here to a match; no way at all is -Infinity. A way back to where it came from is a loop, and has no end. */
-  function longestFrom(at: number, way: ReadonlySet<number>): number {
-    const seen = known.get(at);
-    if (seen !== undefined) return seen;
-    if (way.has(at)) return Number.POSITIVE_INFINITY;
+  /** Returns the length of the longest path from an instruction to a match: -Infinity if there is no path, Infinity if it has a loop. */
+  function longestFrom(at: number, path: ReadonlySet<number>): number {
+    const known = lengths.get(at);
+    if (known !== undefined) return known;
+    if (path.has(at)) return Number.POSITIVE_INFINITY;
     const instruction = instructions[at];
     if (instruction === undefined) throw new Error("the pattern cannot be measured");
-    const rest = (to: number) => longestFrom(to, new Set(way).add(at));
+    const rest = (to: number) => longestFrom(to, new Set(path).add(at));
     const length = measure(instruction, rest);
-    known.set(at, length);
+    lengths.set(at, length);
     return length;
   }
   return Math.max(0, longestFrom(start, new Set()));
@@ -45,7 +45,7 @@ function measure({ op, out, arg, runes }: Instruction, rest: (to: number) => num
   }
 }
 
-/** Whether what an instruction reads may take two units; one that lists no characters reads any. */
+/** Returns whether an instruction may read a character of two units. One without a list of characters reads any character. */
 function isWide(runes: ArrayLike<number>): boolean {
-  return runes.length === 0 || Array.from(runes).some((rune) => rune > LAST_OF_THE_BASIC_PLANE);
+  return runes.length === 0 || Array.from(runes).some((rune) => rune > MAX_BMP_CODE_POINT);
 }

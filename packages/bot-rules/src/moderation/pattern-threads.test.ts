@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextTick } from "node:timers/promises";
 import { createLogger, createRegistry, Lifecycle } from "@parley/service-kit";
 import { afterEach, describe, expect, test } from "vitest";
 import { messagePatterns, moderate } from "./moderate.ts";
@@ -14,32 +14,32 @@ function startThreads(options: PatternThreadsOptions = {}) {
   const lifecycle = new Lifecycle(createLogger("test", "silent"));
   closers.push(() => lifecycle.close());
   const logged: unknown[][] = [];
-  const note = (...line: unknown[]) => void logged.push(line);
-  const threads = new PatternThreads({ registry, log: { warn: note, error: note }, lifecycle }, options);
-  const count = async (result: string) => {
+  const record = (...line: unknown[]) => void logged.push(line);
+  const threads = new PatternThreads({ registry, log: { warn: record, error: record }, lifecycle }, options);
+  const countOf = async (result: string) => {
     const { values } = (await registry.getSingleMetric("parley_moderation_duration_seconds")?.get()) ?? { values: [] };
     const named = values as { metricName?: string; labels: { result?: string }; value: number }[];
     return named.find(({ metricName = "", labels }) => metricName.endsWith("_count") && labels.result === result)
       ?.value;
   };
   const match = (workspaceId: string, patterns: readonly string[], text: string) =>
-    threads.match(workspaceId, { patterns: JSON.stringify(patterns), text, from: 0, isWhole: true });
-  return { threads, match, count, logged };
+    threads.match(workspaceId, { patterns: JSON.stringify(patterns), text, from: 0, isComplete: true });
+  return { threads, match, countOf, logged };
 }
 
 /** Patterns whose automata have new states for each new text. */
 const attack = (count: number) =>
   Array.from({ length: count }, (_, number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`);
-/** As many as a bot may have; a match takes tens of milliseconds. */
+/** The most that a bot can have. A match takes tens of milliseconds. */
 const SLOW = attack(13);
 const slowText = () =>
   Array.from({ length: 600 }, () => ["buy", "sell", "a", "go "][Math.floor(Math.random() * 4)]).join("");
 
 const OVERLOADED = { kind: "resource_exhausted", code: "moderation_overloaded" };
 
-describe("a message", { timeout: 30_000 }, () => {
+describe("moderate", { timeout: 30_000 }, () => {
   const pattern = (pattern: string, fallback = "") => ({ pattern, reason: `because of ${pattern}`, fallback });
-  test("gets the verdict of the first pattern that matches, with its own fallback or else the bot's", async () => {
+  test("returns the verdict of the first pattern that matches, with its own fallback or else the bot's", async () => {
     const { threads } = startThreads();
     const verdict = (message: string, ...list: ReturnType<typeof pattern>[]) =>
       moderate(threads, "ws_a", message, messagePatterns(list), "Bot's.");
@@ -55,91 +55,94 @@ describe("a message", { timeout: 30_000 }, () => {
 });
 
 describe("a slow match", { timeout: 30_000 }, () => {
-  test("leaves the event loop free, and delays no other workspace", async () => {
+  test("keeps the event loop free and does not delay other workspaces", async () => {
     const { match } = startThreads({ share: 1, waitMs: 20_000, jobMs: 20_000 });
-    // Both threads are there once two workspaces have had something slow at a time.
+    // Slow matches of two workspaces at the same time make both threads start.
     const warm = (workspaceId: string) => match(workspaceId, attack(50), slowText().repeat(3));
     await Promise.all([warm("ws_c"), warm("ws_d")]);
     const ended: string[] = [];
     const slow = [1, 2, 3].map((number) => match("ws_a", SLOW, slowText()).then(() => ended.push(`slow ${number}`)));
     for (let number = 0; number < 5; number++)
-      expect(await match("ws_b", ["rude"], "how rude")).toEqual({ hit: 0, longest: 4 });
-    // One of them may have ended; the others wait for it, not for the second thread.
+      expect(await match("ws_b", ["rude"], "how rude")).toEqual({ index: 0, longest: 4 });
+    // A workspace runs one job at a time, so at most one of its slow matches has ended.
     expect(ended.length).toBeLessThan(2);
-    let turns = 0;
+    let ticks = 0;
     while (ended.length < 3) {
-      await nextTurn();
-      turns++;
+      await nextTick();
+      ticks++;
     }
-    expect(turns).toBeGreaterThan(20);
+    expect(ticks).toBeGreaterThan(20);
     await Promise.all(slow);
     expect(ended).toEqual(["slow 1", "slow 2", "slow 3"]);
   });
 
-  test("of a workspace that has used its share is refused after its wait, is counted, and is nothing to another", async () => {
-    const { match, count, logged } = startThreads({ share: 0.001, waitMs: 2_000 });
-    // A busy machine takes longer than the wait to start a thread.
+  test("is refused, counted and logged if its workspace has used its share, and other workspaces are still served", async () => {
+    const { match, countOf, logged } = startThreads({ share: 0.001, waitMs: 2_000 });
+    // On a busy machine starting a thread takes longer than waitMs.
     const neighbour = () => match("ws_b", ["rude"], "how rude").catch(() => undefined);
     await expect.poll(neighbour, { timeout: 20_000 }).toBeDefined();
-    const before = (await count("wait_timeout")) ?? 0;
+    const before = (await countOf("wait_timeout")) ?? 0;
     const results = await Promise.allSettled(Array.from({ length: 40 }, () => match("ws_a", SLOW, slowText())));
     const refused = results.filter(({ status }) => status === "rejected");
     expect(refused.length).toBeGreaterThan(0);
     expect(refused.length).toBeLessThan(40);
     for (const each of refused) expect(each).toMatchObject({ reason: OVERLOADED });
     await expect(match("ws_a", SLOW, "short")).rejects.toMatchObject(OVERLOADED);
-    expect(await count("wait_timeout")).toBe(before + refused.length + 1);
+    expect(await countOf("wait_timeout")).toBe(before + refused.length + 1);
     expect(logged).toContainEqual([{ workspace_id: "ws_a", result: "wait_timeout" }, "moderation refused"]);
-    expect(await neighbour()).toMatchObject({ hit: 0 });
+    expect(await neighbour()).toMatchObject({ index: 0 });
   });
 
-  test("lets a million characters of its workspace wait, and no more", async () => {
-    const { match, count } = startThreads();
+  test("is refused if more than a million characters of its workspace are queued", async () => {
+    const { match, countOf } = startThreads();
     const text = "x".repeat(100_000);
     const results = await Promise.allSettled(Array.from({ length: 14 }, () => match("ws_a", ["rude"], text)));
     expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(10);
-    expect(await count("queue_full")).toBe(4);
+    expect(await countOf("queue_full")).toBe(4);
   });
 
-  test("that exceeds its time is refused with its thread, and the next job gets another", async () => {
-    const { match, count } = startThreads({ jobMs: 300 });
+  test("is refused and its thread terminated after its time limit, and the next job gets another thread", async () => {
+    const { match, countOf } = startThreads({ jobMs: 300 });
     await expect(match("ws_a", attack(50), slowText().repeat(40))).rejects.toMatchObject(OVERLOADED);
-    expect(await count("match_timeout")).toBe(1);
+    expect(await countOf("match_timeout")).toBe(1);
     const next = () => match("ws_b", ["rude"], "how rude").catch(() => undefined);
-    await expect.poll(next, { timeout: 10_000 }).toMatchObject({ hit: 0 });
+    await expect.poll(next, { timeout: 10_000 }).toMatchObject({ index: 0 });
   });
 });
 
-test("a thread that fails refuses its job, and the next one gets another", { timeout: 30_000 }, async () => {
-  const { threads, match, count, logged } = startThreads();
-  const job = { patterns: "not JSON", text: "", from: 0, isWhole: true };
+test("a job is refused if its thread fails, and the next job gets another thread", { timeout: 30_000 }, async () => {
+  const { threads, match, countOf, logged } = startThreads();
+  const job = { patterns: "not JSON", text: "", from: 0, isComplete: true };
   await expect(threads.match("ws_a", job)).rejects.toMatchObject(OVERLOADED);
-  expect(await count("failed")).toBe(1);
+  expect(await countOf("failed")).toBe(1);
   expect(logged).toContainEqual([{ error: expect.any(SyntaxError) }, "pattern thread failed"]);
-  expect(await match("ws_a", ["rude"], "how rude")).toMatchObject({ hit: 0 });
+  expect(await match("ws_a", ["rude"], "how rude")).toMatchObject({ index: 0 });
 });
 
-test("a stored pattern that cannot be compiled is no verdict, and costs no thread", { timeout: 30_000 }, async () => {
-  const { match, count } = startThreads();
+test("match throws for a stored pattern that cannot be compiled, and the thread keeps running", {
+  timeout: 30_000,
+}, async () => {
+  const { match, countOf } = startThreads();
   await expect(match("ws_a", ["ok", "(?=a)"], "ok")).rejects.toThrow("not valid RE2");
-  expect(await count("failed")).toBe(0);
+  expect(await countOf("failed")).toBe(0);
 });
 
-test("patterns beyond the limit for new ones are matched, and logged once for each thread that compiles them", {
+test("matches stored patterns beyond the size limit, and logs them once for each thread that compiles them", {
   timeout: 30_000,
 }, async () => {
   const { match, logged } = startThreads();
   const patterns = [...attack(50), "rude"];
-  for (let count = 0; count < 5; count++) expect(await match("ws_a", patterns, "how rude")).toMatchObject({ hit: 50 });
+  for (let count = 0; count < 5; count++)
+    expect(await match("ws_a", patterns, "how rude")).toMatchObject({ index: 50 });
   const size = expect.any(Number);
-  const line = [{ workspace_id: "ws_a", size, limit: 2_000 }, "bot's patterns exceed the size limit"];
-  expect([[line], [line, line]]).toContainEqual(logged);
+  const entry = [{ workspace_id: "ws_a", size, limit: 2_000 }, "bot's patterns exceed the size limit"];
+  expect([[entry], [entry, entry]]).toContainEqual(logged);
 });
 
-/** A class that takes milliseconds to compile, because each of its characters is looked up in the other case. */
+/** A class that takes milliseconds to compile, because re2js looks up the other case of each character. */
 const SLOW_CLASS = "[a-z\\x{100}-\\x{1ffff}]";
 
-describe("a pattern that is to be saved", { timeout: 30_000 }, () => {
+describe("a pattern to save", { timeout: 30_000 }, () => {
   const check = (pattern: string, others: readonly string[] = [], isForReplies = false) =>
     startThreads().threads.check("ws_a", { pattern, others, isForReplies });
 
@@ -149,14 +152,14 @@ describe("a pattern that is to be saved", { timeout: 30_000 }, () => {
   });
 
   test.each([
-    ["is no RE2", "(?=a)", [], "invalid_argument", "not valid RE2"],
-    ["is too large by itself", ".{0,1000}", [], "pattern_too_large", /its size is 20\d\d, and 300 is the most/],
+    ["is not valid RE2", "(?=a)", [], "invalid_argument", "not valid RE2"],
+    ["is too large", ".{0,1000}", [], "pattern_too_large", /its size is 20\d\d, the limit is 300/],
     [
-      "is too large with the others",
+      "is too large together with the others",
       "x{200}",
       Array.from({ length: 10 }, (_, number) => `x{200}${number}`),
       "patterns_too_large",
-      /of size 202, their size is 22\d\d, and 2000 is the most/,
+      /of size 202 their total size is 22\d\d, the limit is 2000/,
     ],
     [
       "takes too long to compile with the others",
@@ -172,12 +175,12 @@ describe("a pattern that is to be saved", { timeout: 30_000 }, () => {
     });
   });
 
-  test("is refused when checking it exceeds a match's time", async () => {
-    const { threads, count } = startThreads({ jobMs: 300 });
+  test("is refused when the check exceeds the time limit of a job", async () => {
+    const { threads, countOf } = startThreads({ jobMs: 300 });
     const others = Array.from({ length: 40 }, (_, number) => `${SLOW_CLASS.repeat(20)}${number}`);
     await expect(threads.check("ws_a", { pattern: "rude", isForReplies: false, others })).rejects.toMatchObject({
       code: "patterns_too_large",
     });
-    expect(await count("match_timeout")).toBe(1);
+    expect(await countOf("match_timeout")).toBe(1);
   });
 });

@@ -7,17 +7,17 @@ import type { Answer, Job, Match, MatchJob, Message } from "./thread.ts";
 import { WorkspaceShares } from "./workspace-shares.ts";
 
 const THREAD = new URL("./thread.ts", import.meta.url);
-/** With two, a workspace never occupies all of them. */
+/** Two, so that a workspace, which runs one job at a time, never occupies all threads. */
 const THREADS = 2;
-/** Four times what the compiled patterns of a thread take. With two threads, a service of 165 MiB stays below 350 MiB. */
+/** Four times the memory of a thread's cached patterns. With two threads, a service of 165 MiB stays below 350 MiB. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
-/** A job that takes longer is ended with its thread. The largest patterns that may be saved take about 0.2 s once they are compiled. */
+/** Time limit of a job; its thread is terminated. With the largest patterns that can be saved, a match takes about 0.2 s. */
 const JOB_MS = 3_000;
-/** A job that waits longer for its turn is refused; the first job waits for a thread to start, too. */
+/** Time limit in the queue. The first job also waits for a thread to start. */
 const WAIT_MS = 5_000;
-/** More text than this of one workspace does not wait: 250 of the longest messages. */
+/** Limit for a workspace's queued text: 250 of the longest messages. */
 const MAX_WAITING_CHARACTERS = 1_000_000;
-/** What a workspace may use of the time of one thread. */
+/** A workspace's share of the time of one thread. */
 const SHARE = 0.25;
 
 const OVERLOADED = "the workspace's moderation patterns take too long to match; try again later";
@@ -30,23 +30,23 @@ export type PatternThreadsDeps = {
 
 export type PatternThreadsOptions = { jobMs?: number; waitMs?: number; share?: number };
 
-type Thread = { worker: Worker; isReady: boolean; running: Asked | undefined; startedAtMs: number };
+type Thread = { worker: Worker; isReady: boolean; running: Task | undefined; startedAtMs: number };
 
-/** A job, and its caller. */
-type Asked = {
+/** A job with its caller's promise. */
+type Task = {
   job: Job;
   workspaceId: string;
-  askedAtMs: number;
+  enqueuedAtMs: number;
   resolve: (answer: Answer) => void;
   reject: (error: Error) => void;
-  /** Ends its waiting, then its match. */
+  /** Enforces the time limit in the queue, then the time limit of the job. */
   timer: NodeJS.Timeout | undefined;
 };
 
 /**
- * Matches and checks patterns in threads beside the event loop, so that patterns and texts made to be slow delay no other workspace. A
- * workspace has one job at a time in a thread, and its share of a thread's time. A job that exceeds its time is refused: the caller must
- * not let its text pass.
+ * Thread pool for matching and checking patterns. Patterns and texts that are slow on purpose cannot delay other workspaces: the event
+ * loop stays free, and a workspace runs one job at a time within its share of a thread's time. A job that exceeds a limit is refused; the
+ * caller must then treat its text as unmoderated and not show it.
  */
 export class PatternThreads {
   readonly #log: PatternThreadsDeps["log"];
@@ -54,9 +54,10 @@ export class PatternThreads {
   readonly #options: Required<PatternThreadsOptions>;
   readonly #shares: WorkspaceShares;
   readonly #threads = new Set<Thread>();
-  /** Jobs without a thread, by workspace; the workspace that was served last comes last. */
-  readonly #lines = new Map<string, Asked[]>();
-  #wake: NodeJS.Timeout | undefined;
+  /** Queued tasks by workspace. Round robin: the workspace that was served last is at the end. */
+  readonly #queues = new Map<string, Task[]>();
+  /** Dispatches again when a workspace has regained its share. */
+  #dispatchTimer: NodeJS.Timeout | undefined;
 
   constructor({ registry, log, lifecycle }: PatternThreadsDeps, options: PatternThreadsOptions = {}) {
     this.#log = log;
@@ -66,9 +67,9 @@ export class PatternThreads {
     lifecycle.onClose("pattern threads", () => this.#close());
   }
 
-  /** Matches a text. Throws ServiceError `moderation_overloaded` if it could not be matched in time. */
+  /** Matches a text. Throws ServiceError `moderation_overloaded` if the job exceeds a limit. */
   async match(workspaceId: string, job: Omit<MatchJob, "kind">): Promise<Match> {
-    const answer = await this.#ask(workspaceId, { kind: "match", ...job });
+    const answer = await this.#enqueue(workspaceId, { kind: "match", ...job });
     if (answer.kind !== "matched") throw new Error(`a stored pattern cannot be used: ${describe(answer)}`);
     const { match, compiledSize: size = 0 } = answer;
     if (size > MAX_BOT_SIZE)
@@ -76,34 +77,34 @@ export class PatternThreads {
     return match;
   }
 
-  /** Throws PatternRefused unless the pattern may be saved; ServiceError as `match` does. */
+  /** Throws PatternRefused unless the pattern may be saved. Throws the same ServiceError as `match`. */
   async check(workspaceId: string, candidate: Candidate): Promise<void> {
-    const answer = await this.#ask(workspaceId, { kind: "check", ...candidate });
+    const answer = await this.#enqueue(workspaceId, { kind: "check", ...candidate });
     if (answer.kind !== "checked") throw new Error(`a pattern cannot be checked: ${describe(answer)}`);
     const { refusal } = answer;
     if (refusal !== undefined) throw new PatternRefused(refusal.code, refusal.message);
   }
 
-  #ask(workspaceId: string, job: Job): Promise<Answer> {
+  #enqueue(workspaceId: string, job: Job): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const asked: Asked = { job, workspaceId, askedAtMs: performance.now(), resolve, reject, timer: undefined };
-      const line = this.#lines.get(workspaceId) ?? [];
-      if (line.reduce((sum, each) => sum + charactersOf(each.job), charactersOf(job)) > MAX_WAITING_CHARACTERS) {
-        this.#refuse(asked, "queue_full");
+      const task: Task = { job, workspaceId, enqueuedAtMs: performance.now(), resolve, reject, timer: undefined };
+      const queue = this.#queues.get(workspaceId) ?? [];
+      if (queue.reduce((sum, each) => sum + charactersOf(each.job), charactersOf(job)) > MAX_WAITING_CHARACTERS) {
+        this.#refuse(task, "queue_full");
         return;
       }
-      asked.timer = setTimeout(() => this.#leaveLine(asked), this.#options.waitMs);
-      this.#lines.set(workspaceId, [...line, asked]);
+      task.timer = setTimeout(() => this.#timeOutInQueue(task), this.#options.waitMs);
+      this.#queues.set(workspaceId, [...queue, task]);
       this.#dispatch();
     });
   }
 
-  /** Gives each free thread the next job that may start. */
+  /** Starts the next permitted task on each free thread. */
   #dispatch(): void {
-    clearTimeout(this.#wake);
+    clearTimeout(this.#dispatchTimer);
     const now = performance.now();
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const [workspaceId, line] of this.#lines) {
+    for (const [workspaceId, queue] of this.#queues) {
       if (this.#isRunning(workspaceId)) continue;
       const waitMs = this.#shares.waitMs(workspaceId, now);
       if (waitMs > 0) {
@@ -111,21 +112,21 @@ export class PatternThreads {
         continue;
       }
       const thread = this.#freeThread();
-      // The thread that is free next looks again.
+      // The next thread that becomes free dispatches again.
       if (thread === undefined) return;
-      const [asked, ...others] = line;
-      this.#lines.delete(workspaceId);
-      if (others.length > 0) this.#lines.set(workspaceId, others);
-      if (asked !== undefined) this.#start(thread, asked);
+      const [task, ...others] = queue;
+      this.#queues.delete(workspaceId);
+      if (others.length > 0) this.#queues.set(workspaceId, others);
+      if (task !== undefined) this.#start(thread, task);
     }
-    if (nextMs < Number.POSITIVE_INFINITY) this.#wake = setTimeout(() => this.#dispatch(), Math.ceil(nextMs));
+    if (nextMs < Number.POSITIVE_INFINITY) this.#dispatchTimer = setTimeout(() => this.#dispatch(), Math.ceil(nextMs));
   }
 
   #isRunning(workspaceId: string): boolean {
     return [...this.#threads].some(({ running }) => running?.workspaceId === workspaceId);
   }
 
-  /** Undefined while every thread is busy or starting. The threads are started when there is a job for them. */
+  /** Returns a free thread, undefined if all are busy or starting. Starts missing threads. */
   #freeThread(): Thread | undefined {
     while (this.#threads.size < THREADS) this.#startThread();
     return [...this.#threads].find(({ isReady, running }) => isReady && running === undefined);
@@ -147,64 +148,64 @@ export class PatternThreads {
     });
   }
 
-  #start(thread: Thread, asked: Asked): void {
-    clearTimeout(asked.timer);
-    asked.timer = setTimeout(() => this.#endThread(thread, "match_timeout"), this.#options.jobMs);
-    thread.running = asked;
+  #start(thread: Thread, task: Task): void {
+    clearTimeout(task.timer);
+    task.timer = setTimeout(() => this.#endThread(thread, "match_timeout"), this.#options.jobMs);
+    thread.running = task;
     thread.startedAtMs = performance.now();
-    thread.worker.postMessage(asked.job);
+    thread.worker.postMessage(task.job);
   }
 
   #finish(thread: Thread, answer: Answer, workMs: number): void {
-    const asked = thread.running;
-    if (asked === undefined) return;
+    const task = thread.running;
+    if (task === undefined) return;
     thread.running = undefined;
-    this.#shares.charge(asked.workspaceId, workMs, performance.now());
-    this.#observe(asked, "ok");
-    asked.resolve(answer);
+    this.#shares.charge(task.workspaceId, workMs, performance.now());
+    this.#observe(task, "ok");
+    task.resolve(answer);
   }
 
-  /** Ends a thread, and refuses its job. */
+  /** Terminates a thread and refuses its task. */
   #endThread(thread: Thread, result: MatchResult): void {
     if (!this.#threads.delete(thread)) return;
     void thread.worker.terminate();
-    const { running: asked, startedAtMs } = thread;
-    if (asked !== undefined) {
+    const { running: task, startedAtMs } = thread;
+    if (task !== undefined) {
       const now = performance.now();
-      this.#shares.charge(asked.workspaceId, now - startedAtMs, now);
-      this.#refuse(asked, result);
+      this.#shares.charge(task.workspaceId, now - startedAtMs, now);
+      this.#refuse(task, result);
     }
     this.#dispatch();
   }
 
-  #leaveLine(asked: Asked): void {
-    const line = (this.#lines.get(asked.workspaceId) ?? []).filter((each) => each !== asked);
-    if (line.length === 0) this.#lines.delete(asked.workspaceId);
-    else this.#lines.set(asked.workspaceId, line);
-    this.#refuse(asked, "wait_timeout");
+  #timeOutInQueue(task: Task): void {
+    const queue = (this.#queues.get(task.workspaceId) ?? []).filter((each) => each !== task);
+    if (queue.length === 0) this.#queues.delete(task.workspaceId);
+    else this.#queues.set(task.workspaceId, queue);
+    this.#refuse(task, "wait_timeout");
   }
 
-  #refuse(asked: Asked, result: MatchResult): void {
-    this.#observe(asked, result);
-    const { job, workspaceId, reject } = asked;
+  #refuse(task: Task, result: MatchResult): void {
+    this.#observe(task, result);
+    const { job, workspaceId, reject } = task;
     this.#log.warn({ workspace_id: workspaceId, result }, "moderation refused");
-    // A check has the thread to itself: what takes so long are the patterns.
+    // A check of slow patterns is the author's error and no overload.
     if (job.kind === "check" && result === "match_timeout") reject(slowToCompile());
     else reject(new ServiceError("resource_exhausted", "moderation_overloaded", OVERLOADED));
   }
 
-  #observe({ askedAtMs, timer }: Asked, result: MatchResult): void {
+  #observe({ enqueuedAtMs, timer }: Task, result: MatchResult): void {
     clearTimeout(timer);
-    this.#durations.observe({ result }, (performance.now() - askedAtMs) / 1_000);
+    this.#durations.observe({ result }, (performance.now() - enqueuedAtMs) / 1_000);
   }
 
   async #close(): Promise<void> {
-    clearTimeout(this.#wake);
+    clearTimeout(this.#dispatchTimer);
     const threads = [...this.#threads];
     this.#threads.clear();
-    const asked = [...this.#lines.values()].flat();
-    this.#lines.clear();
-    for (const each of [...asked, ...threads.flatMap(({ running }) => running ?? [])]) this.#refuse(each, "failed");
+    const task = [...this.#queues.values()].flat();
+    this.#queues.clear();
+    for (const each of [...task, ...threads.flatMap(({ running }) => running ?? [])]) this.#refuse(each, "failed");
     await Promise.all(threads.map(({ worker }) => worker.terminate()));
   }
 }

@@ -1,6 +1,6 @@
 import type { Database } from "@parley/service-kit";
 
-/** Every workspace that has a bot, and so may have conversations. */
+/** Lists every workspace that has a bot. Other workspaces have no sessions. */
 export async function listWorkspaceIds(database: Database): Promise<string[]> {
   const { rows } = await database.query<{ id: string }>("SELECT DISTINCT workspace_id AS id FROM conversation.bots");
   return rows.map((row) => row.id);
@@ -12,7 +12,7 @@ const LIST_EXPIRED = `
   ORDER BY last_activity_at
   LIMIT $3`;
 
-/** The sessions of a workspace, at most `limit`, that were last active more than so many days ago, the oldest first; deleted ones too. */
+/** Lists a workspace's sessions whose last activity is more than `days` days ago, oldest first. Includes deleted sessions. */
 export async function listExpired(
   database: Database,
   workspaceId: string,

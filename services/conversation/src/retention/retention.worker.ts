@@ -5,7 +5,7 @@ import { eraseSession } from "../sessions/index.ts";
 import type { Settlement } from "../turns/index.ts";
 import { listExpired, listWorkspaceIds } from "./retention.store.ts";
 
-/** Sessions erased, each in a transaction of its own, before others may have the database again. */
+/** Sessions erased between two pauses, each in its own transaction. */
 const BATCH = 50;
 const PAUSE_MS = 100;
 const QUOTA_TIMEOUT_MS = 5_000;
@@ -18,21 +18,21 @@ export type RetentionDeps = {
 };
 
 /**
- * Erases the conversations that are older than their workspace keeps them, a few at a time, until none is left or the signal comes.
- * Replicas may do it at once. Answers with the number of sessions erased.
+ * Erases the sessions that are older than their workspace's retention, in batches, until none is left or the signal is aborted. Replicas
+ * may run it concurrently. Returns the number of sessions erased.
  */
 export async function eraseExpired(deps: RetentionDeps, signal: AbortSignal): Promise<number> {
   let erased = 0;
   for (const workspaceId of await listWorkspaceIds(deps.database)) {
     if (signal.aborted) break;
-    erased += await eraseOf(deps, workspaceId, signal);
+    erased += await eraseExpiredOf(deps, workspaceId, signal);
   }
-  if (erased > 0) deps.log.info({ sessions: erased }, "erased expired conversations");
+  if (erased > 0) deps.log.info({ sessions: erased }, "expired sessions erased");
   return erased;
 }
 
-/** One workspace; what goes wrong with it is no reason to pass the others over. */
-async function eraseOf(deps: RetentionDeps, workspaceId: string, signal: AbortSignal): Promise<number> {
+/** Erases one workspace's expired sessions. Logs a failure instead of throwing, so that the other workspaces are processed. */
+async function eraseExpiredOf(deps: RetentionDeps, workspaceId: string, signal: AbortSignal): Promise<number> {
   const options = { timeoutMs: QUOTA_TIMEOUT_MS, waitForReady: true };
   let erased = 0;
   try {
@@ -45,7 +45,7 @@ async function eraseOf(deps: RetentionDeps, workspaceId: string, signal: AbortSi
       isMore = expired.length === BATCH && (await pause(PAUSE_MS, signal));
     }
   } catch (error) {
-    deps.log.warn({ workspace_id: workspaceId, error }, "cannot erase expired conversations");
+    deps.log.warn({ workspace_id: workspaceId, error }, "expired session erasure failed");
   }
   return erased;
 }

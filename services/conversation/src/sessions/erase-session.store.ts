@@ -1,7 +1,7 @@
 import { type Database, transaction } from "@parley/service-kit";
 import { type ClosedTurn, RECORD_CLOSED, SELECT_CLOSED } from "../turns/index.ts";
 
-/** Long enough for a conversation of a million messages. */
+/** Enough for a session of a million messages. */
 const TIMEOUT = "120s";
 
 const ERASE_SESSION = `
@@ -25,9 +25,11 @@ const DELETE_CONTENT = `
   WHERE t.workspace_id = $1 AND t.turn_id IN (SELECT turn_id FROM erased)`;
 
 /**
- * Removes a session's content for good, all of it or nothing; the turns' bare rows stay, for the count. The session's row is locked
- * first, as every new turn locks it, then its open turns, as whoever closes one does: so nothing is written after it. Answers with the
- * open turns that this has closed; undefined when there is no such session, or no longer.
+ * Erases a session's content in one transaction and returns the open turns that it closed. The rows of its turns stay without content, so
+ * that they still count as usage. Returns undefined if there is no such session or if it was erased before.
+ *
+ * The transaction locks the session's row, as OpenTurn does, and then the open turns, as CloseTurn does. A concurrent OpenTurn or CloseTurn
+ * therefore runs before the erasure or stores nothing.
  */
 export async function eraseSession(
   database: Database,

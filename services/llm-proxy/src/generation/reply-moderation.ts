@@ -33,13 +33,13 @@ export function moderateReply({ threads, request, sink, stop }: ReplyModerationO
   if (replyPatterns.length === 0)
     return { sink, settle: () => Promise.resolve(), end: (ending) => Promise.resolve(ending) };
   const patterns = patternsJson(replyPatterns);
-  const filter = new ReplyFilter((text, from, isWhole) =>
-    threads.match(workspaceId, { patterns, text, from, isWhole }),
+  const filter = new ReplyFilter((text, from, isComplete) =>
+    threads.match(workspaceId, { patterns, text, from, isComplete }),
   );
   let waiting = "";
   let matching: Promise<void> | undefined;
   let failure: unknown;
-  const isOver = () => filter.hit !== undefined || failure !== undefined;
+  const isOver = () => filter.matchedPattern !== undefined || failure !== undefined;
 
   /** Matches the waiting text; text that arrives meanwhile waits for the next match. */
   const matchWaiting = async () => {
@@ -48,7 +48,7 @@ export function moderateReply({ threads, request, sink, stop }: ReplyModerationO
         const text = waiting;
         waiting = "";
         const cleared = await filter.push(text);
-        if (filter.hit === undefined && cleared !== "") await sink(cleared);
+        if (filter.matchedPattern === undefined && cleared !== "") await sink(cleared);
       }
     } catch (error) {
       failure = error;
@@ -79,8 +79,8 @@ export function moderateReply({ threads, request, sink, stop }: ReplyModerationO
         });
         if (rest !== "") void sink(rest);
       }
-      if (filter.hit !== undefined) {
-        const { reason = "", fallback = "" } = replyPatterns[filter.hit]?.verdict ?? {};
+      if (filter.matchedPattern !== undefined) {
+        const { reason = "", fallback = "" } = replyPatterns[filter.matchedPattern]?.verdict ?? {};
         return { outcome: "blocked", reason: "", verdict: { reason, fallback } };
       }
       if (failure instanceof ServiceError) return { outcome: "provider_error", reason: "moderation" };

@@ -160,7 +160,7 @@ export const WorkspaceAdminService = /*@__PURE__*/
  * BooksAdminService reads single entries of the usage accounting; the service name predates that term.
  *
  * Served as WorkspaceAdminService is, with the same common errors.
- * Handled in services/quota/src/audit/books.admin.ts.
+ * Handled in services/quota/src/audit/turn-entry.admin.ts.
  *
  * @generated from service parley.quota.v1.BooksAdminService
  */

@@ -5,10 +5,10 @@ import { pdfBombs } from "../../../services/conversation/src/testing/document-bo
 import { slowMessage, storeSlowPatterns } from "../../../tests/system/pattern-attack.ts";
 import { createTenant } from "../../../tests/system/system.ts";
 import { visit } from "../../../tests/system/visitors.ts";
-import { familyResidentBytes } from "../support/cpu.ts";
-import { type Stage, setStage } from "../support/stage.ts";
+import { familyResidentBytes, watchPeak } from "../support/cpu.ts";
 import { median, percentile } from "../support/statistics.ts";
-import type { Effort, Figure, Row } from "./row.ts";
+import { startTestbed, type Testbed } from "../support/testbed.ts";
+import { atMost, type Benchmark, type Effort, type Figure } from "./benchmark.ts";
 
 const FLOOD = fileURLToPath(new URL("../../../tests/edge/flood.ts", import.meta.url));
 const CHATS = 600;
@@ -16,28 +16,28 @@ const WARM_UP_CHATS = 100;
 const ATTACKERS = 4;
 const MAX_RATIO = 1.2;
 const MAX_EDGE_MS = 50;
-/** 80 % of what the chart allows a pod. */
-const MAX_EDGE_MIB = 768 * 0.8;
-const MAX_CONVERSATION_MIB = 512 * 0.8;
-const MEMORY_EVERY_MS = 20;
+/** 80 % of the pods' memory limits in the chart. */
+const MAX_EDGE_MIB = (768 * 8) / 10;
+const MAX_CONVERSATION_MIB = (512 * 8) / 10;
+const SAMPLE_INTERVAL_MS = 20;
 
-/** Traffic of one kind. Stopping it waits for its last request. */
+/** Running traffic. `stop` waits for the last request. */
 type Traffic = { stop(): Promise<void> };
 type Attack = {
   begin: () => Promise<Traffic>;
-  /** The attacker's traffic in the rounds without the attack; none if it is absent. */
+  /** Starts the attacker's traffic for the rounds without the attack; absent if there is none. */
   beginHarmless?: () => Promise<Traffic>;
 };
-/** A kind of attack, and the process whose memory it exhausts. */
+/** A kind of attack, and the process whose memory it may exhaust. */
 type Kind = {
   name: string;
-  prepare: (stage: Stage) => Promise<Attack>;
-  pidOf: (stage: Stage) => number;
+  prepare: (testbed: Testbed) => Promise<Attack>;
+  pidOf: (testbed: Testbed) => number;
   maxMiB: number;
 };
 
-const edgePid = ({ system }: Stage) => system.edges[0]?.process().pid ?? 0;
-const conversationPid = ({ system }: Stage) => system.conversation.process().pid;
+const edgePid = ({ system }: Testbed) => system.edges[0]?.process().pid ?? 0;
+const conversationPid = ({ system }: Testbed) => system.conversation.process().pid;
 
 const KINDS: Kind[] = [
   { name: "costly bodies", prepare: costlyBodies, pidOf: edgePid, maxMiB: MAX_EDGE_MIB },
@@ -46,11 +46,11 @@ const KINDS: Kind[] = [
 ];
 
 /** Measures how much one tenant's attack slows down another tenant's visitors, and the memory of the attacked process. */
-export const neighbour: Row = {
+export const neighbour: Benchmark = {
   name: "neighbour",
   about:
-    "p99 of another workspace's chat under attack ÷ without, another client's p99 at the edge, and memory beside its bound",
-  inTheWay: "the attack's client, the services and the neighbour share the machine's cores",
+    "p99 of another workspace's chats with ÷ without an attack, p99 of another client at the edge, and memory of the attacked process",
+  limitation: "the attack's client, the services and the neighbour share the machine's cores",
   async run(effort, progress) {
     const figures: Figure[] = [];
     for (const kind of KINDS) figures.push(...(await measureKind(kind, effort, progress)));
@@ -59,79 +59,71 @@ export const neighbour: Row = {
 };
 
 async function measureKind(kind: Kind, { rounds, scale }: Effort, progress: (line: string) => void): Promise<Figure[]> {
-  const stage = await setStage("tokens-10");
+  const testbed = await startTestbed("tokens-10");
   try {
-    const attack = await kind.prepare(stage);
+    const attack = await kind.prepare(testbed);
+    const pid = kind.pidOf(testbed);
     const chats = Math.ceil(CHATS * scale);
-    await chatTimesMs(stage, Math.ceil(WARM_UP_CHATS * scale));
+    await chatTimesMs(testbed, Math.ceil(WARM_UP_CHATS * scale));
     const quiet: number[] = [];
     const attacked: number[] = [];
-    const health: number[] = [];
+    const healthTimes: number[] = [];
     let peakMiB = 0;
     for (let round = 1; round <= rounds; round++) {
       const harmless = await attack.beginHarmless?.();
       try {
-        quiet.push((await probe(stage, chats)).chatMs);
+        quiet.push((await probe(testbed, chats)).chatMs);
       } finally {
         await harmless?.stop();
       }
       const traffic = await attack.begin();
-      const memory = watchMiB(kind.pidOf(stage));
+      const stopWatching = watchPeak(() => familyResidentBytes(pid) / 2 ** 20, SAMPLE_INTERVAL_MS);
       try {
-        const { chatMs, healthMs } = await probe(stage, chats);
+        const { chatMs, healthMs } = await probe(testbed, chats);
         attacked.push(chatMs);
-        health.push(healthMs);
+        healthTimes.push(healthMs);
       } finally {
         await traffic.stop();
-        peakMiB = Math.max(peakMiB, memory());
+        peakMiB = Math.max(peakMiB, stopWatching());
       }
       progress(
-        `${kind.name}, round ${round}: chat p99 ${quiet.at(-1)?.toFixed(0)} → ${attacked.at(-1)?.toFixed(0)} ms, health p99 ${health.at(-1)?.toFixed(1)} ms, ${peakMiB.toFixed(0)} MiB`,
+        `${kind.name}, round ${round}: chat p99 ${quiet.at(-1)?.toFixed(0)} → ${attacked.at(-1)?.toFixed(0)} ms, health p99 ${healthTimes.at(-1)?.toFixed(1)} ms, ${peakMiB.toFixed(0)} MiB`,
       );
     }
     const ratio = median(attacked) / median(quiet);
     const detail = `chat p99 ${median(quiet).toFixed(0)} ms without, ${median(attacked).toFixed(0)} ms with`;
+    const { name, maxMiB } = kind;
     const latency =
-      kind.name === "costly bodies"
-        ? { what: `${kind.name}: another client's p99`, value: median(health), unit: "ms", bound: MAX_EDGE_MS }
-        : { what: `${kind.name}: neighbour's chat p99`, value: ratio, unit: "×", bound: MAX_RATIO };
-    return [
-      figureOf(latency, detail),
-      figureOf(
-        { what: `${kind.name}: memory`, value: peakMiB, unit: "MiB", bound: kind.maxMiB },
-        "with child processes",
-      ),
-    ];
+      name === "costly bodies"
+        ? atMost(MAX_EDGE_MS, { what: `${name}: another client's p99`, value: median(healthTimes), unit: "ms", detail })
+        : atMost(MAX_RATIO, { what: `${name}: neighbour's chat p99`, value: ratio, unit: "×", detail });
+    const memory = { what: `${name}: memory`, value: peakMiB, unit: "MiB", detail: "including child processes" };
+    return [latency, atMost(maxMiB, memory)];
   } finally {
-    await stage.stop();
+    await testbed.stop();
   }
 }
 
-type Bounded = { what: string; value: number; unit: string; bound: number };
-
-function figureOf({ what, value, unit, bound }: Bounded, detail: string): Figure {
-  return { what, value, unit, goal: `≤ ${Math.floor(bound * 10) / 10} ${unit}`, met: value <= bound, detail };
+/** Sends chats and, at the same time, health checks, each sequentially. Returns their p99. */
+async function probe(testbed: Testbed, count: number): Promise<{ chatMs: number; healthMs: number }> {
+  const [chats, checks] = await Promise.all([chatTimesMs(testbed, count), healthTimesMs(testbed, count)]);
+  return { chatMs: percentile(chats, 99), healthMs: percentile(checks, 99) };
 }
 
-/** Sends chats and health checks at the same time, each one after the other. Returns their p99. */
-async function probe(stage: Stage, count: number): Promise<{ chatMs: number; healthMs: number }> {
-  const [chats, answers] = await Promise.all([chatTimesMs(stage, count), healthTimesMs(stage, count)]);
-  return { chatMs: percentile(chats, 99), healthMs: percentile(answers, 99) };
-}
-
-/** The times of a neighbour's chats, one after the other. */
-async function chatTimesMs({ system, tenant }: Stage, count: number): Promise<number[]> {
+/** Sends a neighbour's chats sequentially and returns their durations. */
+async function chatTimesMs({ system, tenant }: Testbed, count: number): Promise<number[]> {
   const times: number[] = [];
   for (let chat = 0; chat < count; chat++) {
     const startedAt = performance.now();
-    const seen = await visit(system.url(), tenant, { message: "Where is my order?" });
-    if (seen.kind !== "stream" || seen.finish !== "stop") throw new Error(`a neighbour's chat ended as ${seen.kind}`);
+    const reply = await visit(system.url(), tenant, { message: "Where is my order?" });
+    if (reply.kind !== "stream" || reply.finish !== "stop")
+      throw new Error(`a neighbour's chat ended as ${reply.kind}`);
     times.push(performance.now() - startedAt);
   }
   return times;
 }
 
-async function healthTimesMs({ system }: Stage, count: number): Promise<number[]> {
+async function healthTimesMs({ system }: Testbed, count: number): Promise<number[]> {
   const times: number[] = [];
   for (let request = 0; request < count; request++) {
     const startedAt = performance.now();
@@ -141,19 +133,7 @@ async function healthTimesMs({ system }: Stage, count: number): Promise<number[]
   return times;
 }
 
-/** Returns a function that ends the watch and returns the largest sum of the resident memory of a process and its children. */
-function watchMiB(pid: number): () => number {
-  let peak = 0;
-  const timer = setInterval(() => {
-    peak = Math.max(peak, familyResidentBytes(pid) / 2 ** 20);
-  }, MEMORY_EVERY_MS);
-  return () => {
-    clearInterval(timer);
-    return peak;
-  };
-}
-
-async function costlyBodies({ system }: Stage): Promise<Attack> {
+async function costlyBodies({ system }: Testbed): Promise<Attack> {
   const args = [...nodeFlags, FLOOD, new URL(system.url()).port, "many"];
   return {
     async begin() {
@@ -164,8 +144,11 @@ async function costlyBodies({ system }: Stage): Promise<Attack> {
   };
 }
 
-/** Without the attack, a bot without patterns gets the same messages, about one a second: as many as the attacked bot answers. */
-async function slowPatterns({ system }: Stage): Promise<Attack> {
+/**
+ * In the rounds without the attack, a bot without patterns gets the same messages, about one per second. The attacked bot answers as many;
+ * the rest is refused.
+ */
+async function slowPatterns({ system }: Testbed): Promise<Attack> {
   const attacker = await createTenant(system.admin, { plan: "scale" });
   await storeSlowPatterns(system, attacker);
   const ordinary = await createTenant(system.admin, { plan: "scale" });
@@ -179,7 +162,7 @@ async function slowPatterns({ system }: Stage): Promise<Attack> {
   };
 }
 
-async function documentBombs({ system }: Stage): Promise<Attack> {
+async function documentBombs({ system }: Testbed): Promise<Attack> {
   const { workspaceId, botSlug } = await createTenant(system.admin, { plan: "scale" });
   const bombs = Object.entries(pdfBombs());
   let next = 0;
@@ -187,7 +170,7 @@ async function documentBombs({ system }: Stage): Promise<Attack> {
     begin: async () =>
       repeat(async () => {
         const [name, content] = bombs[next++ % bombs.length] ?? ["", new Uint8Array()];
-        // A bomb is refused; the attacker goes on.
+        // The service refuses a bomb; the attacker continues.
         await system.admin.knowledge
           .addSource({ workspaceId, botSlug, name, format: "pdf", content })
           .catch(() => undefined);
@@ -195,7 +178,7 @@ async function documentBombs({ system }: Stage): Promise<Attack> {
   };
 }
 
-/** Repeats a request from several clients until it is stopped. */
+/** Repeats a request from several concurrent clients until it is stopped. */
 function repeat(request: () => Promise<unknown>): Traffic {
   let isOver = false;
   const clients = Array.from({ length: ATTACKERS }, async () => {

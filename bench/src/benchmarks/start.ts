@@ -1,17 +1,17 @@
-import { setStage } from "../support/stage.ts";
 import { median } from "../support/statistics.ts";
-import type { Row } from "./row.ts";
+import { startTestbed } from "../support/testbed.ts";
+import { atMost, type Benchmark } from "./benchmark.ts";
 
 const GOAL_MS = 1_000;
 
-/** How long a service takes from its start to its first "ready". */
-export const start: Row = {
+/** Time from the start of a service until it is ready. */
+export const start: Benchmark = {
   name: "start",
-  about: "cold start of each service to ready, one after the other",
-  inTheWay: "modules to be read: most of a start is Node loading them",
+  about: "time from start to ready of each service, one after the other",
+  limitation: "Node loads modules for most of the time",
   async run({ rounds }, progress) {
-    const stage = await setStage("tokens-100");
-    const { quota, llm, conversation, edges } = stage.system;
+    const testbed = await startTestbed("tokens-100");
+    const { quota, llm, conversation, edges } = testbed.system;
     const services = [quota, llm, conversation, ...edges];
     const times = new Map<string, number[]>();
     try {
@@ -27,11 +27,8 @@ export const start: Row = {
         );
       }
     } finally {
-      await stage.stop();
+      await testbed.stop();
     }
-    return [...times].map(([name, all]) => {
-      const value = median(all);
-      return { what: name, value, unit: "ms", goal: `≤ ${GOAL_MS} ms`, met: value <= GOAL_MS, detail: "" };
-    });
+    return [...times].map(([what, all]) => atMost(GOAL_MS, { what, value: median(all), unit: "ms", detail: "" }));
   },
 };

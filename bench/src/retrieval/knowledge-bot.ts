@@ -6,20 +6,20 @@ import { LlmService, PromptSchema } from "@parley/rpc/llm";
 import { allEmbedded } from "../../../tests/system/meaning.ts";
 import { INTERNAL_TOKEN } from "../../../tests/system/processes.ts";
 import { createTenant, type System } from "../../../tests/system/system.ts";
-import type { Outcome } from "./score.ts";
+import type { QuestionResult } from "./score.ts";
 import type { RelevanceSet } from "./set.ts";
 
-export type Asker = {
-  ask(question: string): Promise<Outcome>;
-  /** Opens a turn, and tells how long its search took. */
-  searchMs(question: string): Promise<number>;
+export type KnowledgeBot = {
+  ask(question: string): Promise<QuestionResult>;
+  /** Opens a turn for a question and returns how long its search took. */
+  measureSearchMs(question: string): Promise<number>;
   close(): void;
 };
 
 const TIMEOUT_MS = 30_000;
 
-/** A bot that knows the set's documents, asked as the edge asks: the prompt from conversation, its answer from llm-proxy. */
-export async function teachBot(system: System, documents: RelevanceSet["documents"]): Promise<Asker> {
+/** Creates a bot with these documents. Like the edge, it gets the prompt from conversation and the reply from llm-proxy. */
+export async function createKnowledgeBot(system: System, documents: RelevanceSet["documents"]): Promise<KnowledgeBot> {
   const model = "builtin:extractive";
   const { workspaceId, botSlug, publicKey } = await createTenant(system.admin, { model });
   for (const { name, text } of documents) {
@@ -39,7 +39,7 @@ export async function teachBot(system: System, documents: RelevanceSet["document
     return conversation.openTurn({ ...turn, botId, source: "widget", message }, { timeoutMs: TIMEOUT_MS });
   };
   return {
-    async searchMs(question) {
+    async measureSearchMs(question) {
       return Number((await open(question)).retrievalMicroseconds) / 1_000;
     },
     async ask(message) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { searchWords } from "./search-words.ts";
+import { tokenize } from "./tokenize.ts";
 
 test.each([
   ["What's the keepAliveTimeout?", ["what's", "the", "keepalivetimeout", "keep", "alive", "timeout"]],
@@ -11,6 +11,6 @@ test.each([
   ["Ｆｕｌｌ ｗｉｄｔｈ", ["full", "width"]],
   ["x".repeat(101), []],
   ["?!… \u200b", []],
-])("%s", (text, words) => {
-  expect(searchWords(text)).toEqual(words);
+])("tokenize splits %j into %j", (text, words) => {
+  expect(tokenize(text)).toEqual(words);
 });

@@ -16,40 +16,42 @@ import {
 } from "../../../tests/system/system.ts";
 import { query } from "./sql.ts";
 
-/** Both sides of every comparison, up at once: Parley as it runs in a cluster, and the bare relay, before the same provider. */
-export type Stage = {
+/** Both sides of a comparison: Parley as it runs in a cluster, and the bare relay. Both use the same scripted provider. */
+export type Testbed = {
   system: System;
   tenant: Tenant;
   relay: RunningProcess;
   relayUrl: string;
   redisUrl: string;
-  /** The processes that a turn goes through, Parley's four services. */
+  /** Returns the pids of Parley's services: edges, conversation, quota, llm-proxy. */
   servicePids(): number[];
   stop(): Promise<void>;
 };
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-/** Without an end, so that no bench runs into it. */
+/** A plan with a cap that no benchmark reaches. */
 export const BENCH_PLAN = "bench";
 
-type StageOptions = Pick<SystemOptions, "env" | "llmConfig">;
+type TestbedOptions = Pick<SystemOptions, "env" | "llmConfig">;
 
 /**
- * @param model what the provider is to do, e.g. `tokens-100` or `tokens-100-every-50`.
- * @param options on top of what the services get.
+ * Starts Redis, PostgreSQL, Parley and the bare relay.
+ *
+ * @param model script of the provider, e.g. `tokens-100` or `tokens-100-every-50`
+ * @param options additional environment and provider settings for the services
  */
-export async function setStage(model: string, options: StageOptions = {}): Promise<Stage> {
+export async function startTestbed(model: string, options: TestbedOptions = {}): Promise<Testbed> {
   const redis = await startRedis();
   try {
-    const stage = await setStageOn(redis.url, model, options);
-    return { ...stage, stop: () => stage.stop().finally(() => redis.stop()) };
+    const testbed = await startTestbedOn(redis.url, model, options);
+    return { ...testbed, stop: () => testbed.stop().finally(() => redis.stop()) };
   } catch (error) {
     await redis.stop();
     throw error;
   }
 }
 
-async function setStageOn(redisUrl: string, model: string, options: StageOptions): Promise<Stage> {
+async function startTestbedOn(redisUrl: string, model: string, options: TestbedOptions): Promise<Testbed> {
   const postgres = await startTestPostgres();
   const system = await startSystem({
     databaseServerUrl: postgres.url,
@@ -57,11 +59,11 @@ async function setStageOn(redisUrl: string, model: string, options: StageOptions
     ...options,
     env: {
       ...options.env,
-      // Every caller has an address of its own, as visitors have.
+      // Trust X-Forwarded-For, because each caller sends an address of its own.
       edge: { TRUSTED_PROXIES: "127.0.0.0/8", LOG_LEVEL: "info", ...options.env?.edge },
     },
   });
-  await addPlanWithoutEnd(system.database.url);
+  await addUnlimitedPlan(system.database.url);
   const tenant = await createTenant(system.admin, { plan: BENCH_PLAN, model: `openai:${model}` });
 
   const port = await freePort();
@@ -89,6 +91,6 @@ async function setStageOn(redisUrl: string, model: string, options: StageOptions
   };
 }
 
-async function addPlanWithoutEnd(url: string): Promise<void> {
+async function addUnlimitedPlan(url: string): Promise<void> {
   await query(url, "INSERT INTO quota.plans (plan, monthly_cap) VALUES ($1, 1000000000)", [BENCH_PLAN]);
 }

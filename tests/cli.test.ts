@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { freePort } from "@parley/test-support";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { topSuite } from "./cli/top.ts";
+import { topSuite } from "./cli/top-suite.ts";
 import { chat } from "./system/chat.ts";
 import { cliEnv, cliJson, runCli } from "./system/cli.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";

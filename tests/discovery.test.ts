@@ -3,8 +3,8 @@ import { freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type NameServer, startNameServer } from "./system/name-server.ts";
 import { ADMIN_TOKEN, INTERNAL_TOKEN, root } from "./system/processes.ts";
-import { createTenant, ownUrl, type System, startSystem, type Tenant } from "./system/system.ts";
-import { countEnds, TRUST_THE_TESTS, visit } from "./system/visitors.ts";
+import { createTenant, serviceDatabaseUrl, type System, startSystem, type Tenant } from "./system/system.ts";
+import { countOutcomes, TRUST_TEST_PROXY, visit } from "./system/visitors.ts";
 
 // What a headless Service is: one name, an address a replica. Here the addresses are 127.0.0.11 and on, and a small DNS server tells them.
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   system = await startSystem({
     env: {
       edge: {
-        ...TRUST_THE_TESTS,
+        ...TRUST_TEST_PROXY,
         QUOTA_TARGET: `dns://127.0.0.1:${dns.port}/quota.parley.test:${port}`,
         // Node's own resolver asks the machine's name server; this one asks the server that the target names.
         GRPC_NODE_USE_ALTERNATIVE_RESOLVER: "true",
@@ -80,7 +80,7 @@ test("a replica that leaves the name and then stops takes no call with it", asyn
 
 /** Runs turns at once; how often each end was seen. */
 async function turns(count: number): Promise<Record<string, number>> {
-  return countEnds(await Promise.all(Array.from({ length: count }, () => visit(system.url(), tenant))));
+  return countOutcomes(await Promise.all(Array.from({ length: count }, () => visit(system.url(), tenant))));
 }
 
 async function startReplica(host: string): Promise<void> {
@@ -95,7 +95,7 @@ async function startReplica(host: string): Promise<void> {
       OPS_PORT: String(opsPort),
       INTERNAL_TOKEN,
       ADMIN_TOKEN,
-      DATABASE_URL: ownUrl(system.database.url, "quota"),
+      DATABASE_URL: serviceDatabaseUrl(system.database.url, "quota"),
     },
     ready: () =>
       fetch(`http://${host}:${opsPort}/healthz/ready`).then(

@@ -9,11 +9,11 @@ import {
 import { Redis } from "ioredis";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { query, readBalance } from "./system/books.ts";
+import { query, readBalance } from "./system/database.ts";
 import { chat, postChat, readChat } from "./system/chat.ts";
 import { cliEnv, runCli } from "./system/cli.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
-import { newAddress, TRUST_THE_TESTS } from "./system/visitors.ts";
+import { newAddress, TRUST_TEST_PROXY } from "./system/visitors.ts";
 
 describeWith("redis", "erasure", () => {
   describeWith("debian-postgres", "on a database that can be dumped", () => {
@@ -26,7 +26,7 @@ describeWith("redis", "erasure", () => {
       system = await startSystem({
         databaseServerUrl: postgres.url,
         redisUrl: redis.url,
-        env: { edge: TRUST_THE_TESTS },
+        env: { edge: TRUST_TEST_PROXY },
       });
       tenant = await createTenant(system.admin, { model: "openai:echo" });
     });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readSse, startToolServer, type ToolServer } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { createPlan } from "./system/books.ts";
+import { createPlan } from "./system/database.ts";
 import { type ChatFields, type ChatResult, chat, postChat } from "./system/chat.ts";
 import { cliJson, runCli } from "./system/cli.ts";
 import { ADMIN_TOKEN } from "./system/processes.ts";

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import type { RunningProcess } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "./system/processes.ts";
-import { makePlace, type Place, startReady } from "./system/start.ts";
+import { makePlace, type Place, startReady } from "./system/local-start.ts";
 
 const readme = await readFile(join(root, "README.md"), "utf8");
 

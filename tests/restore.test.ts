@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { type DebianPostgres, describeWith, startDebianPostgres } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { query, readBalance } from "./system/books.ts";
+import { query, readBalance } from "./system/database.ts";
 import { chat } from "./system/chat.ts";
 import { cliEnv, runCli } from "./system/cli.ts";
 import { PASSWORD, root, runMigrations } from "./system/processes.ts";

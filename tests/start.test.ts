@@ -9,7 +9,7 @@ import { createDatabase, type RunningProcess, startFakeProvider, startTestPostgr
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { readChat } from "./system/chat.ts";
 import { cliJson, runCli } from "./system/cli.ts";
-import { makePlace, type Place, publicKeyOf, start, startReady } from "./system/start.ts";
+import { makePlace, type Place, publicKeyOf, start, startReady } from "./system/local-start.ts";
 import { CTRL_C, hasTerminal, openTerminal } from "./system/terminal.ts";
 
 const SECOND_START_MS = 5_000;

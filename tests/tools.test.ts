@@ -3,6 +3,7 @@ import {
   collectSse,
   describeWith,
   type FakeProvider,
+  figure,
   freePort,
   type McpTestServer,
   type ReceivedRequest,
@@ -12,7 +13,6 @@ import {
 } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chat, postChat } from "./system/chat.ts";
-import { figure } from "./system/full.ts";
 import { type Nginx, runNginx } from "./system/nginx.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 

@@ -5,10 +5,10 @@ import * as llm from "@parley/rpc/llm";
 import * as quota from "@parley/rpc/quota";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { query, readBalance } from "../system/books.ts";
+import { query, readBalance } from "../system/database.ts";
 import { chat } from "../system/chat.ts";
 import type { ServiceProcess } from "../system/processes.ts";
-import { createTenant, type DatabaseOwner, ownUrl, type System, startSystem } from "../system/system.ts";
+import { createTenant, type DatabaseService, serviceDatabaseUrl, type System, startSystem } from "../system/system.ts";
 import { type Asker, CALLS, type Names, ORDER_TOOL } from "./calls.ts";
 import { adminPlane, type Caller, dataPlane } from "./raw-calls.ts";
 
@@ -153,9 +153,9 @@ describe("a call that names a workspace alone tells nothing of another, and know
 });
 
 describe("a service's role", () => {
-  const owners: DatabaseOwner[] = ["conversation", "quota", "llm-proxy"];
+  const owners: DatabaseService[] = ["conversation", "quota", "llm-proxy"];
   test.each(owners)("%s can neither read nor write another's schema, nor change its own", async (owner) => {
-    const client = new pg.Client({ connectionString: ownUrl(system.database.url, owner) });
+    const client = new pg.Client({ connectionString: serviceDatabaseUrl(system.database.url, owner) });
     await client.connect();
     const stateOf = (sql: string) =>
       client.query(sql).then(

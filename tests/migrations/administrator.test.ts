@@ -7,7 +7,7 @@ import { migrate } from "@parley/service-kit";
 import { describeWith, freePort, startDebianPostgres } from "@parley/test-support";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type MigratedService, migrateAsProcess, root } from "../system/processes.ts";
+import { type DatabaseService, migrateAsProcess, root } from "../system/processes.ts";
 import { versionsOf } from "./next-version.ts";
 
 // What docs/install/database.md says to run, on servers of their own: roles belong to the whole server.
@@ -16,7 +16,7 @@ const SERVICES = [
   ["conversation", "conversation"],
   ["quota", "quota"],
   ["llm-proxy", "llm"],
-] as const satisfies [MigratedService, string][];
+] as const satisfies [DatabaseService, string][];
 
 type Server = {
   /** A superuser's, of the database `postgres`. */

@@ -1,6 +1,6 @@
 import type { Knex, Migration } from "@parley/service-kit";
 import type { TestDatabase } from "@parley/test-support";
-import { query } from "../system/books.ts";
+import { query } from "../system/database.ts";
 
 export type Versions = {
   /** This version's migrations, which are applied and need only be named. */

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { query } from "../system/books.ts";
+import { query } from "../system/database.ts";
 import { startSystem } from "../system/system.ts";
 
 test("each service whose role has lost its timeouts logs what to run when it starts, and serves", async () => {

@@ -3,9 +3,9 @@ import { migrate, rollback } from "@parley/service-kit";
 import { figure } from "@parley/test-support";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { query, readBalance } from "../system/books.ts";
+import { query, readBalance } from "../system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
-import { countEnds, type Seen, TRUST_THE_TESTS, visit } from "../system/visitors.ts";
+import { countOutcomes, type VisitResult, TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
 import { type Versions, versionsOf } from "./next-version.ts";
 
 const SCHEMAS = ["conversation", "quota", "llm"] as const;
@@ -21,7 +21,7 @@ let system: System;
 let tenant: Tenant;
 let versions: Record<Schema, Versions>;
 beforeAll(async () => {
-  system = await startSystem({ env: { edge: TRUST_THE_TESTS } });
+  system = await startSystem({ env: { edge: TRUST_TEST_PROXY } });
   await query(system.database, "INSERT INTO quota.plans VALUES ('endless', 1000000)");
   tenant = await createTenant(system.admin, { plan: "endless", model: "openai:tokens-5-every-20" });
   versions = {
@@ -68,8 +68,8 @@ async function columnsOfNextVersion(): Promise<number> {
 }
 
 /** Visitors who talk, and owners who download, until `work` is done. Answers with what they saw. */
-async function underLoad(work: () => Promise<void>): Promise<{ seen: Seen[]; exports: number[] }> {
-  const seen: Seen[] = [];
+async function underLoad(work: () => Promise<void>): Promise<{ seen: VisitResult[]; exports: number[] }> {
+  const seen: VisitResult[] = [];
   const exports: number[] = [];
   const { signal, stop } = stopper();
   const token = await system.sso.token({ workspaceId: tenant.workspaceId });
@@ -106,8 +106,8 @@ function stopper() {
   return { signal: controller.signal, stop: () => controller.abort() };
 }
 
-function expectNoErrors({ seen, exports }: { seen: Seen[]; exports: number[] }): void {
-  expect(countEnds(seen)).toEqual({ stop: seen.length });
+function expectNoErrors({ seen, exports }: { seen: VisitResult[]; exports: number[] }): void {
+  expect(countOutcomes(seen)).toEqual({ stop: seen.length });
   expect(new Set(exports)).toEqual(new Set([200]));
 }
 

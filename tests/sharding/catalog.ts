@@ -1,5 +1,5 @@
 import type { TestDatabase } from "@parley/test-support";
-import { query } from "../system/books.ts";
+import { query } from "../system/database.ts";
 
 /** A table as the catalog has it: what decides whether its rows can be spread over servers by a column. */
 export type Table = {

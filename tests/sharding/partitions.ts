@@ -1,5 +1,5 @@
 import type { TestDatabase } from "@parley/test-support";
-import { query } from "../system/books.ts";
+import { query } from "../system/database.ts";
 import type { Table } from "./catalog.ts";
 
 /** Makes partitioned tables of empty ones: each row is to lie in one of `count` parts by its workspace, and nothing else about them changes. */

@@ -1,6 +1,6 @@
 import { createDatabase, type TestDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { query } from "../system/books.ts";
+import { query } from "../system/database.ts";
 import type {} from "../system/global-setup.ts";
 import { readCatalog, type Table } from "./catalog.ts";
 import { type Distribution, readDistribution } from "./page.ts";

@@ -1,5 +1,5 @@
 import { startTestPostgres } from "@parley/test-support";
-import { startMeaningSystem } from "../../../tests/system/meaning.ts";
+import { startSemanticSearchSystem } from "../../../tests/system/semantic-search.ts";
 import { startSystem } from "../../../tests/system/system.ts";
 import { GOALS, type Measured, measureRelevance, measureSearches, type Part } from "../retrieval/measure.ts";
 import { percentile } from "../support/statistics.ts";
@@ -60,7 +60,7 @@ export const retrieval: Row = {
  * these documents: the figures say that the path works and does no harm, and nothing of what a real model would add.
  */
 async function measureHybrid(databaseServerUrl: string, progress: (line: string) => void): Promise<Measured> {
-  const system = await startMeaningSystem({ databaseServerUrl });
+  const system = await startSemanticSearchSystem({ databaseServerUrl });
   try {
     const measured = await measureRelevance(system);
     progress("hybrid: with scripted embeddings, which prove the path and not the quality");

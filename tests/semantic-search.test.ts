@@ -3,21 +3,21 @@ import { HANDBOOK } from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { chat } from "./system/chat.ts";
 import { cliEnv, runCli } from "./system/cli.ts";
-import { allEmbedded, EMBEDDING_MODEL, startMeaningSystem } from "./system/meaning.ts";
+import { waitUntilEmbedded, EMBEDDING_MODEL, startSemanticSearchSystem } from "./system/semantic-search.ts";
 import { metric } from "./system/metrics.ts";
 import { createTenant, type System, type Tenant } from "./system/system.ts";
 
 let system: System;
 let tenant: Tenant;
 beforeAll(async () => {
-  system = await startMeaningSystem();
+  system = await startSemanticSearchSystem();
   tenant = await createTenant(system.admin, { model: "openai:echo" });
   const { workspaceId, botSlug } = tenant;
   await system.admin.knowledge.addSource({
     ...{ workspaceId, botSlug, name: "handbook.md", format: "md" },
     content: new Uint8Array(Buffer.from(HANDBOOK)),
   });
-  await allEmbedded(system, { workspaceId, botSlug });
+  await waitUntilEmbedded(system, { workspaceId, botSlug });
 }, 240_000);
 afterAll(() => system?.stop());
 afterEach(() => system.provider.reset());

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 import { freePort, nodeFlags } from "@parley/test-support";
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { createPlan } from "../system/books.ts";
+import { createPlan } from "../system/database.ts";
 import { chat, postChat, readChat } from "../system/chat.ts";
 import { cliJson, runCli } from "../system/cli.ts";
 import { root } from "../system/processes.ts";

@@ -3,8 +3,8 @@ import { TurnOutcome } from "@parley/rpc/conversation";
 import { SettleOutcome } from "@parley/rpc/quota";
 import type { Fields } from "./raw-calls.ts";
 
-/** What things are called, of one tenant or of nobody. */
-export type Names = {
+/** Identifiers of a tenant's data, or identifiers that do not exist. */
+export type Identifiers = {
   botId: string;
   botSlug: string;
   sessionId: string;
@@ -15,31 +15,30 @@ export type Names = {
   toolName: string;
 };
 
-/** The tenant that asks, whose own things do exist. */
-export type Asker = Names & { workspaceId: string };
+/** A tenant with the identifiers of its existing data. */
+export type TenantData = Identifiers & { workspaceId: string };
 
-export type Requests = {
-  /** Requests in the asker's workspace that name things by `names`: each must be answered as if they were nobody's. */
-  requests: (asker: Asker, names: Names) => Fields[];
-  /** Fields of the answer that differ from call to call whatever is asked. */
+export type ForeignIdentifierCase = {
+  /** Returns requests in the caller's workspace with the given identifiers. Another tenant's must have the same result as unknown ones. */
+  requests: (caller: TenantData, ids: Identifiers) => Fields[];
+  /** Response fields that differ from call to call. */
   volatile?: string[];
-  /** Makes a thing of the asker's own by that name, as it may. */
-  isMaking?: true;
+  /** Whether the call creates data of the caller under these identifiers. */
+  creates?: true;
 };
 
-/** Calls that name nothing but a workspace: whatever is in them is that workspace's, and every unknown one is answered alike. */
-const workspaceAlone = (fields: Fields = {}) => ({
+/** An RPC whose request identifies only a workspace. Unknown workspaces must all have the same response. */
+const workspaceOnly = (fields: Fields = {}) => ({
   workspace: (workspaceId: string): Fields => ({ workspaceId, ...fields }),
 });
 
-/** Calls that name nothing of a workspace. */
-const nothingOfATenant = (why: string) => ({ why });
+/** An RPC whose request contains no tenant's identifier. */
+const notTenantScoped = (reason: string) => ({ reason });
 
-export type Row = Requests | ReturnType<typeof workspaceAlone> | ReturnType<typeof nothingOfATenant>;
+export type RpcCase = ForeignIdentifierCase | ReturnType<typeof workspaceOnly> | ReturnType<typeof notTenantScoped>;
 
-/** A tool that bots may have. */
 export const ORDER_TOOL = {
-  description: "Tells how an order stands.",
+  description: "Returns the status of an order.",
   method: "GET",
   url: "https://shop.example/orders",
   parameters: '{"type":"object","properties":{}}',
@@ -47,19 +46,19 @@ export const ORDER_TOOL = {
 
 const month = new Date().toISOString().slice(0, 7);
 const ofBot = (more: Fields = {}) => ({
-  requests: ({ workspaceId }: Asker, { botSlug }: Names) => [{ workspaceId, botSlug, ...more }],
+  requests: ({ workspaceId }: TenantData, { botSlug }: Identifiers) => [{ workspaceId, botSlug, ...more }],
 });
-const ofSession: Requests = { requests: ({ workspaceId }, { sessionId }) => [{ workspaceId, sessionId }] };
+const ofSession: ForeignIdentifierCase = { requests: ({ workspaceId }, { sessionId }) => [{ workspaceId, sessionId }] };
 
-/** Every RPC there is, and what it could be asked with another tenant's names. A new one needs a row here. */
-export const CALLS: Readonly<Record<string, Row>> = {
-  "parley.conversation.v1.ConversationService/ResolveKey": nothingOfATenant("a key is looked up by itself"),
+/** The isolation test of every RPC. A new RPC needs a case here. */
+export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
+  "parley.conversation.v1.ConversationService/ResolveKey": notTenantScoped("a public key is unique across tenants"),
   "parley.conversation.v1.ConversationService/ResolveBot": ofBot(),
-  "parley.conversation.v1.ConversationService/RenewEdge": nothingOfATenant("an edge serves every tenant"),
+  "parley.conversation.v1.ConversationService/RenewEdge": notTenantScoped("an edge serves every tenant"),
   "parley.conversation.v1.ConversationService/OpenTurn": {
-    requests: (asker, names) => [opening(asker, { botId: names.botId }), opening(asker, names, asker.botId)],
+    requests: (caller, ids) => [openTurnFields(caller, { botId: ids.botId }), openTurnFields(caller, ids, caller.botId)],
     volatile: ["messageId", "retrievalMicroseconds"],
-    isMaking: true,
+    creates: true,
   },
   "parley.conversation.v1.ConversationService/CloseTurn": {
     requests: ({ workspaceId }, { turnId }) => [
@@ -67,12 +66,12 @@ export const CALLS: Readonly<Record<string, Row>> = {
     ],
   },
   "parley.conversation.v1.ConversationService/RateMessage": {
-    requests: ({ workspaceId, botId, sessionId, messageId }, names) =>
+    requests: ({ workspaceId, botId, sessionId, messageId }, ids) =>
       [
-        { botId, sessionId: names.sessionId, messageId: names.messageId },
-        { botId, sessionId, messageId: names.messageId },
-        { botId: names.botId, sessionId: names.sessionId, messageId: names.messageId },
-        { botId: names.botId, sessionId, messageId },
+        { botId, sessionId: ids.sessionId, messageId: ids.messageId },
+        { botId, sessionId, messageId: ids.messageId },
+        { botId: ids.botId, sessionId: ids.sessionId, messageId: ids.messageId },
+        { botId: ids.botId, sessionId, messageId },
       ].map((each) => ({ workspaceId, ...each, messageId: BigInt(each.messageId), rating: "down" })),
   },
   "parley.conversation.v1.ConversationService/ExportSession": ofSession,
@@ -81,18 +80,18 @@ export const CALLS: Readonly<Record<string, Row>> = {
   "parley.conversation.v1.BotAdminService/CreateBot": {
     ...bySlug({ changes: {} }),
     volatile: ["id", "createdAt"],
-    isMaking: true,
+    creates: true,
   },
-  "parley.conversation.v1.BotAdminService/ListBots": workspaceAlone(),
+  "parley.conversation.v1.BotAdminService/ListBots": workspaceOnly(),
   "parley.conversation.v1.KeyAdminService/CreateKey": ofBot({ domains: ["a.example"] }),
-  "parley.conversation.v1.KeyAdminService/ListKeys": workspaceAlone(),
-  "parley.conversation.v1.KeyAdminService/RevokeKey": nothingOfATenant("a key is looked up by itself"),
+  "parley.conversation.v1.KeyAdminService/ListKeys": workspaceOnly(),
+  "parley.conversation.v1.KeyAdminService/RevokeKey": notTenantScoped("a public key is unique across tenants"),
   "parley.conversation.v1.ModerationAdminService/AddPattern": ofBot({ pattern: "p" }),
   "parley.conversation.v1.ModerationAdminService/ListPatterns": ofBot(),
   "parley.conversation.v1.ModerationAdminService/RemovePattern": {
-    requests: ({ workspaceId, botSlug }, names) => [
-      { workspaceId, botSlug, id: names.patternId },
-      { workspaceId, botSlug: names.botSlug, id: names.patternId },
+    requests: ({ workspaceId, botSlug }, ids) => [
+      { workspaceId, botSlug, id: ids.patternId },
+      { workspaceId, botSlug: ids.botSlug, id: ids.patternId },
     ],
   },
   "parley.conversation.v1.ToolAdminService/PutTool": ofBot({
@@ -100,9 +99,9 @@ export const CALLS: Readonly<Record<string, Row>> = {
   }),
   "parley.conversation.v1.ToolAdminService/ListTools": ofBot(),
   "parley.conversation.v1.ToolAdminService/RemoveTool": {
-    requests: ({ workspaceId, botSlug }, names) => [
-      { workspaceId, botSlug, name: names.toolName },
-      { workspaceId, botSlug: names.botSlug, name: names.toolName },
+    requests: ({ workspaceId, botSlug }, ids) => [
+      { workspaceId, botSlug, name: ids.toolName },
+      { workspaceId, botSlug: ids.botSlug, name: ids.toolName },
     ],
   },
   "parley.conversation.v1.KnowledgeAdminService/AddSource": ofBot({
@@ -112,71 +111,71 @@ export const CALLS: Readonly<Record<string, Row>> = {
   }),
   "parley.conversation.v1.KnowledgeAdminService/ListSources": ofBot(),
   "parley.conversation.v1.KnowledgeAdminService/RemoveSource": {
-    requests: ({ workspaceId, botSlug }, names) => [
-      { workspaceId, botSlug, name: names.sourceName },
-      { workspaceId, botSlug: names.botSlug, name: names.sourceName },
+    requests: ({ workspaceId, botSlug }, ids) => [
+      { workspaceId, botSlug, name: ids.sourceName },
+      { workspaceId, botSlug: ids.botSlug, name: ids.sourceName },
     ],
   },
-  "parley.conversation.v1.SessionAdminService/ListSessions": workspaceAlone(),
+  "parley.conversation.v1.SessionAdminService/ListSessions": workspaceOnly(),
   "parley.conversation.v1.SessionAdminService/GetTranscript": ofSession,
   "parley.conversation.v1.SessionAdminService/DeleteSession": ofSession,
   "parley.conversation.v1.SessionAdminService/EraseSession": ofSession,
   "parley.conversation.v1.TurnAdminService/GetTurn": {
     requests: ({ workspaceId }, { messageId }) => [{ workspaceId, messageId }],
   },
-  "parley.conversation.v1.AuditAdminService/Audit": workspaceAlone({ month }),
+  "parley.conversation.v1.AuditAdminService/Audit": workspaceOnly({ month }),
   "parley.quota.v1.QuotaService/Reserve": {
     requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId }],
     volatile: ["used"],
-    isMaking: true,
+    creates: true,
   },
   "parley.quota.v1.QuotaService/Settle": {
     requests: ({ workspaceId }, { turnId }) => [
       { settlements: [{ workspaceId, turnId, outcome: SettleOutcome.VOID, month: "" }] },
     ],
-    isMaking: true,
+    creates: true,
   },
-  "parley.quota.v1.QuotaService/GetUsage": workspaceAlone(),
-  "parley.quota.v1.QuotaService/GetWorkspace": workspaceAlone(),
-  "parley.quota.v1.QuotaService/GetMonth": workspaceAlone({ month }),
-  "parley.quota.v1.QuotaService/ListMonthTurns": workspaceAlone({ month }),
-  "parley.quota.v1.WorkspaceAdminService/CreateWorkspace": nothingOfATenant("an operator's own, who sees every tenant"),
-  "parley.quota.v1.WorkspaceAdminService/ListWorkspaces": nothingOfATenant("an operator's own, who sees every tenant"),
-  "parley.quota.v1.WorkspaceAdminService/SetPlan": workspaceAlone({ plan: "scale" }),
-  "parley.quota.v1.WorkspaceAdminService/SetRetention": workspaceAlone({ retentionDays: 0 }),
-  "parley.quota.v1.WorkspaceAdminService/ShowUsage": workspaceAlone({ month }),
-  "parley.quota.v1.WorkspaceAdminService/ListUsage": nothingOfATenant("an operator's own, who sees every tenant"),
-  "parley.quota.v1.WorkspaceAdminService/ListNearestCap": nothingOfATenant("an operator's own, who sees every tenant"),
+  "parley.quota.v1.QuotaService/GetUsage": workspaceOnly(),
+  "parley.quota.v1.QuotaService/GetWorkspace": workspaceOnly(),
+  "parley.quota.v1.QuotaService/GetMonth": workspaceOnly({ month }),
+  "parley.quota.v1.QuotaService/ListMonthTurns": workspaceOnly({ month }),
+  "parley.quota.v1.WorkspaceAdminService/CreateWorkspace": notTenantScoped("operators see every tenant"),
+  "parley.quota.v1.WorkspaceAdminService/ListWorkspaces": notTenantScoped("operators see every tenant"),
+  "parley.quota.v1.WorkspaceAdminService/SetPlan": workspaceOnly({ plan: "scale" }),
+  "parley.quota.v1.WorkspaceAdminService/SetRetention": workspaceOnly({ retentionDays: 0 }),
+  "parley.quota.v1.WorkspaceAdminService/ShowUsage": workspaceOnly({ month }),
+  "parley.quota.v1.WorkspaceAdminService/ListUsage": notTenantScoped("operators see every tenant"),
+  "parley.quota.v1.WorkspaceAdminService/ListNearestCap": notTenantScoped("operators see every tenant"),
   "parley.quota.v1.BooksAdminService/GetTurnEntry": {
     requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId }],
   },
   "parley.llm.v1.LlmService/Generate": {
     requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId, model: "openai:default" }],
-    isMaking: true,
+    creates: true,
   },
-  "parley.llm.v1.LlmService/Embed": nothingOfATenant(
-    "it stores nothing, and answers with nothing but what it was sent",
+  "parley.llm.v1.LlmService/Embed": notTenantScoped(
+    "it stores nothing, and its response depends only on the request",
   ),
-  "parley.llm.v1.ProviderAdminService/ListProviders": nothingOfATenant("providers serve every tenant"),
-  "parley.llm.v1.ProviderAdminService/CheckProvider": nothingOfATenant("providers serve every tenant"),
+  "parley.llm.v1.ProviderAdminService/ListProviders": notTenantScoped("providers serve every tenant"),
+  "parley.llm.v1.ProviderAdminService/CheckProvider": notTenantScoped("providers serve every tenant"),
   "parley.llm.v1.CallLedgerAdminService/ListCalls": {
     requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId }],
   },
-  "parley.llm.v1.CallLedgerAdminService/ListCallsOfMonth": workspaceAlone({ month }),
-  "parley.llm.v1.CallLedgerAdminService/SumCalls": workspaceAlone({ month }),
+  "parley.llm.v1.CallLedgerAdminService/ListCallsOfMonth": workspaceOnly({ month }),
+  "parley.llm.v1.CallLedgerAdminService/SumCalls": workspaceOnly({ month }),
 };
 
-function bySlug(more: Fields): Requests {
+function bySlug(more: Fields): ForeignIdentifierCase {
   return { requests: ({ workspaceId }, { botSlug }) => [{ workspaceId, slug: botSlug, ...more }] };
 }
 
-/** A turn of the asker's, in which some names are others'. */
-function opening({ workspaceId }: Asker, names: Partial<Names>, botId = names.botId): Fields {
+/** Returns an OpenTurn request of the caller with some of the given identifiers. */
+function openTurnFields({ workspaceId }: TenantData, ids: Partial<Identifiers>, botId = ids.botId): Fields {
   return {
     workspaceId,
     botId,
-    turnId: names.turnId ?? randomUUID(),
-    sessionId: names.sessionId ?? randomUUID(),
+    turnId: ids.turnId ?? randomUUID(),
+    sessionId: ids.sessionId ?? randomUUID(),
     edgeId: randomUUID(),
     source: "widget",
     message: "Hello?",

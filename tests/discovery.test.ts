@@ -6,7 +6,8 @@ import { ADMIN_TOKEN, INTERNAL_TOKEN, returnsOk, root } from "./system/processes
 import { createTenant, serviceDatabaseUrl, type System, startSystem, type Tenant } from "./system/system.ts";
 import { countOutcomes, TRUST_TEST_PROXY, visit } from "./system/visitors.ts";
 
-// A headless Service is one DNS name with an address for each replica. Here a small DNS server resolves the name to 127.0.0.11 and following.
+// A headless Service is one DNS name with an address for each replica. Here a small DNS server resolves the name to the loopback addresses
+// of the replicas.
 
 const REPLICAS = ["127.0.0.11", "127.0.0.12", "127.0.0.13"] as const;
 const NEW_REPLICA_TIMEOUT_MS = 60_000;

@@ -50,7 +50,7 @@ describeWith("redis", "erasure", () => {
       return Object.fromEntries(counts.filter(([, n]) => n > 0));
     }
 
-    /** Creates a session with the marker in every field of a visitor and in the replies: completed, rated, long, blocked and failed turns. */
+    /** Creates a session with the marker in every field of a visitor and in the replies. It has rated, long, blocked and failed turns. */
     async function createMarkedSession(marker: string): Promise<string> {
       const session_id = randomUUID();
       const fields = { session_id, message: `My name is ${marker}.`, visitor_id: marker, visitor_metadata: { marker } };
@@ -84,8 +84,8 @@ describeWith("redis", "erasure", () => {
     test("removes every trace of a session from the dump, all tables, Redis and the logs", async () => {
       const marker = `marker-${randomUUID()}`;
       const sessionId = await createMarkedSession(marker);
-      const { done: answered } = await readBalance(system.database);
-      expect(answered).toBeGreaterThan(1);
+      const { done: doneTurns } = await readBalance(system.database);
+      expect(doneTurns).toBeGreaterThan(1);
       // The planner's statistics contain sample values of the columns.
       await query(system.database, "ANALYZE");
       const before = await findMarker(marker);
@@ -103,7 +103,7 @@ describeWith("redis", "erasure", () => {
       expect((await postChat(system.url(), tenant, { session_id: sessionId })).status).toBe(404);
       await expect
         .poll(() => readBalance(system.database), { timeout: 20_000 })
-        .toMatchObject({ done: answered, used: answered, ledger: answered, held: 0, unbalanced: 0 });
+        .toMatchObject({ done: doneTurns, used: doneTurns, ledger: doneTurns, held: 0, unbalanced: 0 });
       // None of these calls has written the marker again.
       await query(system.database, "ANALYZE");
       expect(await findMarker(marker)).toEqual({});

@@ -17,7 +17,7 @@ const MAX_SECOND_START_MS = 5_000;
 // Generous: on a busy machine a start takes many seconds.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
-// The tests share one data directory. Each stops what it has started and works on a new directory too.
+// The tests share one data directory, because the first start takes longest. No test depends on the data of another.
 let instance: Instance;
 beforeAll(async () => {
   instance = await createInstance();
@@ -26,7 +26,7 @@ afterAll(() => instance.remove());
 
 const urlOf = ({ port }: Instance) => `http://127.0.0.1:${port}`;
 
-function ask(publicKey: string, sessionId: string, target = instance) {
+function sendMessage(publicKey: string, sessionId: string, target = instance) {
   const message = "What does Parley need PostgreSQL for?";
   return fetch(`${urlOf(target)}/api/chat/`, {
     method: "POST",
@@ -87,7 +87,7 @@ describe("a first start", () => {
     const first = await startReady(instance);
     const publicKey = publicKeyOf(first);
     const sessionId = crypto.randomUUID();
-    const reply = await readChat(await ask(publicKey, sessionId));
+    const reply = await readChat(await sendMessage(publicKey, sessionId));
     expect(reply.events[0]?.event).toBe("meta");
     expect(reply.text).toContain("PostgreSQL");
     expect(reply.done).toMatchObject({ finish_reason: "stop", model: "builtin:extractive" });
@@ -137,7 +137,7 @@ describe("a running Parley", () => {
 
   async function waitForReply(): Promise<void> {
     await vi.waitFor(async () => {
-      const reply = await readChat(await ask(publicKeyOf(parley), crypto.randomUUID()));
+      const reply = await readChat(await sendMessage(publicKeyOf(parley), crypto.randomUUID()));
       expect(reply.done).toMatchObject({ finish_reason: "stop" });
     }, 30_000);
   }
@@ -186,7 +186,7 @@ describe("stopping Parley", () => {
   it("completes a streaming reply before it stops", async () => {
     const provider = await startFakeProvider([{ everyMs: 150 }]);
     const parley = await startReady(instance, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
-    const response = await ask(publicKeyOf(parley), crypto.randomUUID());
+    const response = await sendMessage(publicKeyOf(parley), crypto.randomUUID());
     parley.signal("SIGINT");
     const reply = await readChat(response);
     expect(reply.text).toContain("scripted provider");
@@ -210,7 +210,7 @@ describe("stopping Parley", () => {
   it("exits immediately on a second stop signal", async () => {
     const provider = await startFakeProvider([{ everyMs: 1_000 }]);
     const parley = await startReady(instance, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
-    const response = await ask(publicKeyOf(parley), crypto.randomUUID());
+    const response = await sendMessage(publicKeyOf(parley), crypto.randomUUID());
     parley.signal("SIGINT");
     await vi.waitFor(() => expect(parley.stdout()).toContain("Press Ctrl-C again to exit immediately"));
     await vi.waitFor(() => {
@@ -252,15 +252,15 @@ describe("a start with DATABASE_URL", () => {
     // Needs a server of its own: the start sets role passwords, which apply to the whole server.
     const server = await startTestPostgres();
     onTestFinished(() => server.stop());
-    const [database, own] = await Promise.all([createDatabase(undefined, { serverUrl: server.url }), createInstance()]);
-    onTestFinished(own.remove);
-    const parley = await startReady(own, { DATABASE_URL: database.url });
+    const [database, ownInstance] = await Promise.all([createDatabase(undefined, { serverUrl: server.url }), createInstance()]);
+    onTestFinished(ownInstance.remove);
+    const parley = await startReady(ownInstance, { DATABASE_URL: database.url });
     expect(parley.stdout()).toMatch(new RegExp(`database +PostgreSQL \\S+ at 127\\.0\\.0\\.1:\\d+/${database.name} `));
-    const reply = await readChat(await ask(publicKeyOf(parley), crypto.randomUUID(), own));
+    const reply = await readChat(await sendMessage(publicKeyOf(parley), crypto.randomUUID(), ownInstance));
     expect(reply.done).toMatchObject({ finish_reason: "stop" });
-    expect(await isFree(own.port + 8)).toBe(true);
+    expect(await isFree(ownInstance.port + 8)).toBe(true);
     await parley.stop("SIGINT", 30_000);
-    await expect(access(join(own.dataDir, "postgres"))).rejects.toThrow("ENOENT");
+    await expect(access(join(ownInstance.dataDir, "postgres"))).rejects.toThrow("ENOENT");
     await database.drop();
   });
 });

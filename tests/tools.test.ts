@@ -255,7 +255,7 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
 });
 
 test("sends heartbeats while a tool call is running", async () => {
-  // The heartbeat comes after 15 s without an event. The short version checks that a shorter wait has none.
+  // The edge sends a heartbeat after 15 s without an event. The short version checks that a shorter wait has none.
   const delayMs = figure(500, 17_000);
   scriptBothToolCalls();
   http.answer(() => ({ body: "{}", delayMs }));

@@ -16,7 +16,7 @@ const HEADER_BYTES = 12;
 export async function startNameServer(): Promise<NameServer> {
   let current: string[] = [];
   const socket = createSocket("udp4");
-  socket.on("message", (query, from) => socket.send(answer(query, current), from.port, from.address));
+  socket.on("message", (query, from) => socket.send(encodeResponse(query, current), from.port, from.address));
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");
   return {
@@ -29,7 +29,7 @@ export async function startNameServer(): Promise<NameServer> {
 }
 
 /** Encodes a response (RFC 1035): header, the query's question, and an A record with a TTL of 5 s for each address. */
-function answer(query: Buffer, addresses: readonly string[]): Buffer {
+function encodeResponse(query: Buffer, addresses: readonly string[]): Buffer {
   const endOfName = query.indexOf(0, HEADER_BYTES);
   const question = query.subarray(HEADER_BYTES, endOfName + 5);
   const records = query.readUInt16BE(endOfName + 1) === TYPE_A ? addresses.map(addressRecord) : [];

@@ -47,7 +47,7 @@ test("counts a reply that spans the end of a month once, in the old month", asyn
     held: 0,
   });
 
-  // The cap of 1 applies to the new month anew.
+  // The new month has a cap of 1 again.
   expect((await chat(system.url(), tenant)).done).toMatchObject({ finish_reason: "stop" });
   expect((await chat(system.url(), tenant)).done).toMatchObject({ finish_reason: "quota_exceeded" });
   await expect.poll(() => readBalance(system.database)).toMatchObject({ done: 2, used: 2, ledger: 2, held: 0 });

@@ -69,7 +69,7 @@ describeWith("redis", "erasure", () => {
         botSlug: tenant.botSlug,
         pattern: "never-say-this",
       });
-      // Long enough for a TOAST table. Random text cannot be compressed, so the dump contains it in plain.
+      // Long and incompressible, so that PostgreSQL stores it in a TOAST table.
       const long = `${marker} ${Array.from({ length: 100 }, () => randomUUID()).join(" ")}`;
       await readChat(await postChat(system.url(), tenant, { ...fields, message: long }, { headers }));
       await readChat(

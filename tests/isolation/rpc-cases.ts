@@ -19,7 +19,7 @@ export type Identifiers = {
 export type TenantData = Identifiers & { workspaceId: string };
 
 export type ForeignIdentifierCase = {
-  /** Returns requests in the caller's workspace with the given identifiers. Another tenant's must have the same result as unknown ones. */
+  /** Returns requests in the caller's workspace. With another tenant's identifiers they must have the same result as with unknown ones. */
   requests: (caller: TenantData, ids: Identifiers) => Fields[];
   /** Response fields that differ from call to call. */
   volatile?: string[];

@@ -3,13 +3,12 @@ import { query } from "../system/database.ts";
 
 /** The properties of a table that determine whether it can be distributed by a column. */
 export type Table = {
-  /** Name with schema. */
+  /** Qualified name. */
   name: string;
   /** The NOT NULL columns. */
   notNull: string[];
   /** The columns of each unique index, including the primary key. */
   unique: string[][];
-  /** The foreign keys. */
   references: { table: string; columns: [from: string, to: string][]; definition: string }[];
 };
 

@@ -3,7 +3,7 @@ import { freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type NameServer, startNameServer } from "./system/name-server.ts";
 import { ADMIN_TOKEN, INTERNAL_TOKEN, returnsOk, root } from "./system/processes.ts";
-import { createTenant, serviceDatabaseUrl, type System, startSystem, type Tenant } from "./system/system.ts";
+import { createTenant, type System, serviceDatabaseUrl, startSystem, type Tenant } from "./system/system.ts";
 import { countOutcomes, TRUST_TEST_PROXY, visit } from "./system/visitors.ts";
 
 // A headless Service is one DNS name with an address for each replica. Here a small DNS server resolves the name to the loopback addresses

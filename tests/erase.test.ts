@@ -9,9 +9,9 @@ import {
 import { Redis } from "ioredis";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { query, readBalance } from "./system/database.ts";
 import { chat, exportTranscript, postChat, readChat } from "./system/chat.ts";
 import { cliEnv, runCli } from "./system/cli.ts";
+import { query, readBalance } from "./system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 import { newAddress, TRUST_TEST_PROXY } from "./system/visitors.ts";
 

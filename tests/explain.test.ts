@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { readSse, startToolServer, type ToolServer } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { createPlan } from "./system/database.ts";
 import { type ChatFields, type ChatResult, chat, postChat } from "./system/chat.ts";
 import { cliJson, runCli } from "./system/cli.ts";
+import { createPlan } from "./system/database.ts";
 import { ADMIN_TOKEN } from "./system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 

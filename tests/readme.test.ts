@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { RunningProcess } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { root } from "./system/processes.ts";
 import { createInstance, type Instance, startReady } from "./system/local-start.ts";
+import { root } from "./system/processes.ts";
 
 const readme = await readFile(join(root, "README.md"), "utf8");
 
@@ -94,7 +94,13 @@ it("docs/knowledge.md's commands add files and a page, list them and remove one"
 
 it("docs/tools.md's commands give a bot tools, list them and remove them", async () => {
   const output = await runPage("tools.md");
-  for (const text of ["shop_page", `localhost:${instance.port + 9}/{page}`, "Removed shop_page.", "MCP", "Removed docs."])
+  for (const text of [
+    "shop_page",
+    `localhost:${instance.port + 9}/{page}`,
+    "Removed shop_page.",
+    "MCP",
+    "Removed docs.",
+  ])
     expect(output).toContain(text);
 }, 180_000);
 

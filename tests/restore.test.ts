@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { type DebianPostgres, describeWith, startDebianPostgres } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { query, readBalance } from "./system/database.ts";
 import { chat } from "./system/chat.ts";
 import { cliEnv, runCli } from "./system/cli.ts";
+import { query, readBalance } from "./system/database.ts";
 import { PASSWORD, root, runMigrations } from "./system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
@@ -115,6 +115,7 @@ async function findBlock(page: string, language: string, text: string): Promise<
   const markdown = await readFile(join(root, "docs/install", page), "utf8");
   const blocks = [...markdown.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, "gm"))];
   const [found, another] = blocks.flatMap(([, block = ""]) => (block.includes(text) ? [block] : []));
-  if (found === undefined || another !== undefined) throw new Error(`${page} needs exactly one ${language} block with ${text}`);
+  if (found === undefined || another !== undefined)
+    throw new Error(`${page} needs exactly one ${language} block with ${text}`);
   return found;
 }

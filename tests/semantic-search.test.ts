@@ -3,8 +3,8 @@ import { HANDBOOK } from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { chat } from "./system/chat.ts";
 import { cliEnv, runCli } from "./system/cli.ts";
-import { EMBEDDING_MODEL, startSemanticSearchSystem, waitUntilEmbedded } from "./system/semantic-search.ts";
 import { metric } from "./system/metrics.ts";
+import { EMBEDDING_MODEL, startSemanticSearchSystem, waitUntilEmbedded } from "./system/semantic-search.ts";
 import { createTenant, type System, type Tenant } from "./system/system.ts";
 
 let system: System;

@@ -252,7 +252,10 @@ describe("a start with DATABASE_URL", () => {
     // Needs a server of its own: the start sets role passwords, which apply to the whole server.
     const server = await startTestPostgres();
     onTestFinished(() => server.stop());
-    const [database, ownInstance] = await Promise.all([createDatabase(undefined, { serverUrl: server.url }), createInstance()]);
+    const [database, ownInstance] = await Promise.all([
+      createDatabase(undefined, { serverUrl: server.url }),
+      createInstance(),
+    ]);
     onTestFinished(ownInstance.remove);
     const parley = await startReady(ownInstance, { DATABASE_URL: database.url });
     expect(parley.stdout()).toMatch(new RegExp(`database +PostgreSQL \\S+ at 127\\.0\\.0\\.1:\\d+/${database.name} `));
@@ -309,7 +312,9 @@ describe("a start that fails", () => {
     const config = join(empty.dataDir, "llm.yaml");
     await writeFile(config, "providers: [");
     const parley = await start(instance, { LLM_CONFIG: config });
-    expect(await readStartError(parley)).toMatch(/^parley: llm-proxy did not start \(exit 1: .*\): see .*llm-proxy\.log$/);
+    expect(await readStartError(parley)).toMatch(
+      /^parley: llm-proxy did not start \(exit 1: .*\): see .*llm-proxy\.log$/,
+    );
     expect(await portsInUse(instance)).toEqual([]);
   });
 });

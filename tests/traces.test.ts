@@ -107,7 +107,11 @@ describeWith("redis", "with a collector of traces", () => {
     });
     expect(result.done?.finish_reason).toBe("stop");
     // The turn's log line contains the trace id.
-    const logLine = system.edges[0]?.outputs().split("\n").find((line) => line.includes(turnId)) ?? "{}";
+    const logLine =
+      system.edges[0]
+        ?.outputs()
+        .split("\n")
+        .find((line) => line.includes(turnId)) ?? "{}";
     expect(JSON.parse(logLine)).toMatchObject({
       trace_id: spans[0]?.traceId,
       span_id: expect.stringMatching(/^[0-9a-f]{16}$/),

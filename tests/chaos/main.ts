@@ -17,6 +17,7 @@ const result = await runChaos({
 const { turns, kills, done, used, ledger, held } = result;
 console.log(`turns ${turns}  kills ${kills}  done messages ${done}  used ${used}  ledger ${ledger}  held ${held}`);
 console.log("outcomes of the visits:", result.outcomes);
-const isBalanced = done === used && used === ledger && held === 0 && result.unbalanced === 0 && result.receivedReplies <= done;
+const isBalanced =
+  done === used && used === ledger && held === 0 && result.unbalanced === 0 && result.receivedReplies <= done;
 console.log(isBalanced ? "usage reconciles" : "USAGE DOES NOT RECONCILE");
 process.exit(isBalanced ? 0 : 1);

@@ -25,7 +25,9 @@ async function chatP99Ms(tenant: Tenant): Promise<number> {
   const times: number[] = [];
   for (let count = 0; count < CHATS; count++) {
     const startedAt = performance.now();
-    expect(await visit(system.url(), tenant, { message: "Where is my order?" })).toMatchObject({ finishReason: "stop" });
+    expect(await visit(system.url(), tenant, { message: "Where is my order?" })).toMatchObject({
+      finishReason: "stop",
+    });
     times.push(performance.now() - startedAt);
   }
   return times.toSorted((a, b) => a - b)[Math.ceil(CHATS * 0.99) - 1] ?? 0;

@@ -131,19 +131,22 @@ describe.runIf(isAvailable)("the images in docker-compose.yml", () => {
     await expect(docker("exec", edge, "node", "--eval", write)).rejects.toThrow("EROFS");
   });
 
-  it.each([...SERVICES, "cli"])("add less than 90 MB to Node's image and no test or build tool for %s", async (service) => {
-    const size = async (image: string) => Number(await docker("image", "inspect", "--format", "{{.Size}}", image));
-    expect((await size(`parley/${service}`)) - (await size("node:24-bookworm-slim"))).toBeLessThan(
-      MAX_BYTES_ABOVE_BASE,
-    );
-    const list =
-      "const { globSync, existsSync } = require('node:fs');" +
-      "console.log(JSON.stringify([globSync('/app/{packages,services}/**/*.test.ts')," +
-      "globSync('/app/node_modules/.pnpm/{vitest,typescript,esbuild,@biomejs+biome}@*'), existsSync('/app/deploy')]))";
-    const confined = ["--network", "none", "--read-only", "--cap-drop", "ALL"];
-    const run = ["run", "--rm", ...confined, "--entrypoint", "node", `parley/${service}`, "--eval", list];
-    expect(JSON.parse(await docker(...run))).toEqual([[], [], false]);
-  });
+  it.each([...SERVICES, "cli"])(
+    "add less than 90 MB to Node's image and no test or build tool for %s",
+    async (service) => {
+      const size = async (image: string) => Number(await docker("image", "inspect", "--format", "{{.Size}}", image));
+      expect((await size(`parley/${service}`)) - (await size("node:24-bookworm-slim"))).toBeLessThan(
+        MAX_BYTES_ABOVE_BASE,
+      );
+      const list =
+        "const { globSync, existsSync } = require('node:fs');" +
+        "console.log(JSON.stringify([globSync('/app/{packages,services}/**/*.test.ts')," +
+        "globSync('/app/node_modules/.pnpm/{vitest,typescript,esbuild,@biomejs+biome}@*'), existsSync('/app/deploy')]))";
+      const confined = ["--network", "none", "--read-only", "--cap-drop", "ALL"];
+      const run = ["run", "--rm", ...confined, "--entrypoint", "node", `parley/${service}`, "--eval", list];
+      expect(JSON.parse(await docker(...run))).toEqual([[], [], false]);
+    },
+  );
 
   it.each([...SERVICES, "cli"])(
     "label %s with its title, license and version, and name no package registry",

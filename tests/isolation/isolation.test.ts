@@ -5,10 +5,10 @@ import * as llm from "@parley/rpc/llm";
 import * as quota from "@parley/rpc/quota";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { query, readBalance } from "../system/database.ts";
 import { chat } from "../system/chat.ts";
+import { query, readBalance } from "../system/database.ts";
 import type { DatabaseService, ServiceProcess } from "../system/processes.ts";
-import { createTenant, serviceDatabaseUrl, type System, startSystem } from "../system/system.ts";
+import { createTenant, type System, serviceDatabaseUrl, startSystem } from "../system/system.ts";
 import { type Call, connectAdminPlane, connectDataPlane } from "./raw-calls.ts";
 import { type Identifiers, ORDER_TOOL, RPC_CASES, type TenantData } from "./rpc-cases.ts";
 

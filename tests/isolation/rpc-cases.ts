@@ -56,7 +56,10 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.ConversationService/ResolveBot": ofBot(),
   "parley.conversation.v1.ConversationService/RenewEdge": notTenantScoped("an edge serves every tenant"),
   "parley.conversation.v1.ConversationService/OpenTurn": {
-    requests: (caller, ids) => [openTurnFields(caller, { botId: ids.botId }), openTurnFields(caller, ids, caller.botId)],
+    requests: (caller, ids) => [
+      openTurnFields(caller, { botId: ids.botId }),
+      openTurnFields(caller, ids, caller.botId),
+    ],
     volatile: ["messageId", "retrievalMicroseconds"],
     creates: true,
   },
@@ -153,9 +156,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId, model: "openai:default" }],
     creates: true,
   },
-  "parley.llm.v1.LlmService/Embed": notTenantScoped(
-    "it stores nothing, and its response depends only on the request",
-  ),
+  "parley.llm.v1.LlmService/Embed": notTenantScoped("it stores nothing, and its response depends only on the request"),
   "parley.llm.v1.ProviderAdminService/ListProviders": notTenantScoped("providers serve every tenant"),
   "parley.llm.v1.ProviderAdminService/CheckProvider": notTenantScoped("providers serve every tenant"),
   "parley.llm.v1.CallLedgerAdminService/ListCalls": {

@@ -29,7 +29,9 @@ test("reports a leak of 1 MiB per minute with its size", () => {
     10 * MINUTE_MS,
   );
   expect(leak).toMatchObject({ isFlat: false, mibPerHour: expect.closeTo(60, 0) });
-  expect(findFailures(ZERO_COUNTS, { "edge 0": leak })).toEqual([expect.stringMatching(/^edge 0 grew by (19|20)\.?\d* MiB/)]);
+  expect(findFailures(ZERO_COUNTS, { "edge 0": leak })).toEqual([
+    expect.stringMatching(/^edge 0 grew by (19|20)\.?\d* MiB/),
+  ]);
 });
 
 test("reports each count that is not 0", () => {

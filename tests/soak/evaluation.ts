@@ -35,7 +35,10 @@ function round(value: number): number {
 }
 
 /** Returns a message for each count that is not 0 and each service whose memory grew. */
-export function findFailures(counts: Readonly<Record<string, number>>, growths: Readonly<Record<string, Growth>>): string[] {
+export function findFailures(
+  counts: Readonly<Record<string, number>>,
+  growths: Readonly<Record<string, Growth>>,
+): string[] {
   const nonZero = Object.entries(counts).filter(([, count]) => count !== 0);
   const growing = Object.entries(growths).filter(([, { isFlat }]) => !isFlat);
   return [

@@ -8,7 +8,9 @@ export const EMBEDDING_MODEL = "openai:words";
 const EMBEDDING_TIMEOUT_MS = 300_000;
 
 /** Starts a system with semantic search: the conversation service's database has pgvector, and the fake provider returns embeddings. */
-export async function startSemanticSearchSystem(options: Pick<SystemOptions, "databaseServerUrl"> = {}): Promise<System> {
+export async function startSemanticSearchSystem(
+  options: Pick<SystemOptions, "databaseServerUrl"> = {},
+): Promise<System> {
   const pgvector = await startPgvectorServer();
   await runMigrations("conversation", pgvector.url, "conversation");
   await pgvector.query("CREATE EXTENSION vector");
@@ -33,7 +35,10 @@ export async function startSemanticSearchSystem(options: Pick<SystemOptions, "da
 }
 
 /** Waits until every chunk of the bot has an embedding. Returns at once if embeddings are off. */
-export async function waitUntilEmbedded({ admin }: System, bot: { workspaceId: string; botSlug: string }): Promise<void> {
+export async function waitUntilEmbedded(
+  { admin }: System,
+  bot: { workspaceId: string; botSlug: string },
+): Promise<void> {
   const deadline = performance.now() + EMBEDDING_TIMEOUT_MS;
   for (;;) {
     const { sources, embeddings } = await admin.knowledge.listSources(bot);

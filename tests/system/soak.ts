@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readSse, startRedis, startTcpProxy, startTestPostgres, type TcpProxy } from "@parley/test-support";
-import { type Balance, createPlan, waitUntilSettled } from "./database.ts";
 import { postChat } from "./chat.ts";
+import { type Balance, createPlan, waitUntilSettled } from "./database.ts";
 import { metric, residentBytes } from "./metrics.ts";
 import type { ServiceProcess } from "./processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system.ts";

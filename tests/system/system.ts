@@ -73,7 +73,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   await options.prepareDatabase?.(database);
 
   const define = {
-    quota: () => defineService("quota", { DATABASE_URL: serviceDatabaseUrl(database.url, "quota"), ...options.env?.quota }),
+    quota: () =>
+      defineService("quota", { DATABASE_URL: serviceDatabaseUrl(database.url, "quota"), ...options.env?.quota }),
     "llm-proxy": async () =>
       defineService("llm-proxy", {
         DATABASE_URL: serviceDatabaseUrl(database.url, "llm-proxy"),

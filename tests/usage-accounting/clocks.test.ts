@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { nodeFlags, type TestDatabase } from "@parley/test-support";
 import { afterEach, expect, test } from "vitest";
-import { createPlan, query, readBalance } from "../system/database.ts";
 import { chat } from "../system/chat.ts";
+import { createPlan, query, readBalance } from "../system/database.ts";
 import { createTenant, type System, startSystem } from "../system/system.ts";
 
 let system: System;

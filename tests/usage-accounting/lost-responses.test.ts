@@ -4,7 +4,7 @@ import { createPlan, query, readBalance } from "../system/database.ts";
 import { metric } from "../system/metrics.ts";
 import type { ServiceProcess } from "../system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
-import { countOutcomes, type VisitResult, TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
+import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../system/visitors.ts";
 
 const TURNS = figure(600, 10_000);
 const VISITORS = 24;

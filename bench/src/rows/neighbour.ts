@@ -125,7 +125,7 @@ async function chatTimesMs({ system, tenant }: Stage, count: number): Promise<nu
   for (let chat = 0; chat < count; chat++) {
     const startedAt = performance.now();
     const seen = await visit(system.url(), tenant, { message: "Where is my order?" });
-    if (seen.kind !== "stream" || seen.finish !== "stop") throw new Error(`a neighbour's chat ended as ${seen.kind}`);
+    if (seen.kind !== "stream" || seen.finishReason !== "stop") throw new Error(`a neighbour's chat ended as ${seen.kind}`);
     times.push(performance.now() - startedAt);
   }
   return times;

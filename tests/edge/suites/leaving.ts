@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { figure, readSse } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
-import { query, readBalance } from "../../system/database.ts";
 import { postChat } from "../../system/chat.ts";
+import { query, readBalance } from "../../system/database.ts";
 import { pool } from "../../system/pool.ts";
 import { createTenant } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";

@@ -89,7 +89,8 @@ export async function startFakeProvider(
     else if (reply.fault === "cut") {
       end();
       response.destroy();
-    } else if (reply.body !== undefined || (reply.status ?? 200) !== 200) sendError(response, { status: 200, ...reply });
+    } else if (reply.body !== undefined || (reply.status ?? 200) !== 200)
+      sendError(response, { status: 200, ...reply });
     else if (embeddings === undefined) sendError(response, { status: 400 });
     else sendJson(response, 200, embeddingResponse(embeddings));
   }

@@ -30,7 +30,7 @@ describe("the page of failure modes", () => {
     expect(problems("| f | v | o | a peer is cat |")).toEqual([
       '"f" names no existing test in tests/edge: "a peer is cat"',
     ]);
-    expect(problems("| f | v | o | a peer is cut (`tests/books`) |")).toHaveLength(1);
+    expect(problems("| f | v | o | a peer is cut (`tests/usage-accounting`) |")).toHaveLength(1);
     expect(problems("| f | v | o | |")).toHaveLength(1);
     expect(problems("| f | v | o | … |")).toHaveLength(1);
   });

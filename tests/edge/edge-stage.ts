@@ -1,6 +1,6 @@
 import { isMet, startRedis, type TestRedis } from "@parley/test-support";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
-import { TRUST_THE_TESTS } from "../system/visitors.ts";
+import { TRUST_TEST_PROXY } from "../system/visitors.ts";
 import { scriptedFaults } from "./scripted-faults.ts";
 
 /** Three edges, which trust the tests as their proxy, on one Redis where the machine has it, and a tenant whose model answers at once. */
@@ -23,7 +23,7 @@ export async function startEdgeStage(): Promise<EdgeStage> {
     edges: 3,
     ...(server && { redisUrl: server.url }),
     script: scriptedFaults,
-    env: { edge: TRUST_THE_TESTS },
+    env: { edge: TRUST_TEST_PROXY },
     // A provider that may be silent for a second only, so that the tests need not wait for the usual twenty.
     llmConfig: (base_url) => ({
       default_model: "openai:default",

@@ -1,7 +1,6 @@
-import { describeWith } from "@parley/test-support";
+import { describeWith, isFull } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readBalance } from "../system/books.ts";
-import { isFull } from "../system/full.ts";
+import { readBalance } from "../system/database.ts";
 import { type EdgeStage, startEdgeStage } from "./edge-stage.ts";
 import { behindNginxSuite } from "./suites/behind-nginx.ts";
 import { brokenWiresSuite } from "./suites/broken-wires.ts";

@@ -1,9 +1,9 @@
+import { figure } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { figure } from "../system/full.ts";
 import { metric, residentBytes } from "../system/metrics.ts";
 import { slowMessage, storeSlowPatterns } from "../system/pattern-attack.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
-import { TRUST_THE_TESTS, visit } from "../system/visitors.ts";
+import { TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
 
 /** The chart's limit for the conversation service, and what must be left of it. */
 const MEMORY_LIMIT_MIB = 512;
@@ -16,7 +16,7 @@ const ATTACKERS = 4;
 
 let system: System;
 beforeAll(async () => {
-  system = await startSystem({ env: { edge: TRUST_THE_TESTS } });
+  system = await startSystem({ env: { edge: TRUST_TEST_PROXY } });
 });
 afterAll(() => system?.stop());
 
@@ -25,7 +25,9 @@ async function chatP99Ms(tenant: Tenant): Promise<number> {
   const times: number[] = [];
   for (let count = 0; count < CHATS; count++) {
     const startedAt = performance.now();
-    expect(await visit(system.url(), tenant, { message: "Where is my order?" })).toMatchObject({ finish: "stop" });
+    expect(await visit(system.url(), tenant, { message: "Where is my order?" })).toMatchObject({
+      finishReason: "stop",
+    });
     times.push(performance.now() - startedAt);
   }
   return times.toSorted((a, b) => a - b)[Math.ceil(CHATS * 0.99) - 1] ?? 0;

@@ -1,5 +1,5 @@
 import type { ReceivedRequest, Reply } from "@parley/test-support";
-import { figure } from "../system/full.ts";
+import { figure } from "@parley/test-support";
 
 /** What the `corrupt-N` and `replaced-N` models say when nothing befalls them. */
 export const WHOLE_TEXT = "one two three four";

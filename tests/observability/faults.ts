@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort, isMet } from "@parley/test-support";
-import { query } from "../system/books.ts";
 import { runCli } from "../system/cli.ts";
+import { query } from "../system/database.ts";
 import { runNginx } from "../system/nginx.ts";
 import type { FiringAlert as Alert } from "../system/prometheus.ts";
 import { createTenant, type Tenant } from "../system/system.ts";
@@ -189,7 +189,7 @@ async function shows(
   });
 }
 
-const reached = (seen: Awaited<ReturnType<typeof visit>>) => seen.kind === "stream" && seen.finish === "stop";
+const reached = (seen: Awaited<ReturnType<typeof visit>>) => seen.kind === "stream" && seen.finishReason === "stop";
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 60_000;

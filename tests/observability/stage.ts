@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort, startRedis, startTcpProxy, type TcpProxy, type TestRedis } from "@parley/test-support";
-import { createPlan, query } from "../system/books.ts";
 import { postChat } from "../system/chat.ts";
+import { createPlan, query } from "../system/database.ts";
 import { type Prometheus, startPrometheus } from "../system/prometheus.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
-import { newAddress, TRUST_THE_TESTS, visit } from "../system/visitors.ts";
+import { newAddress, TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
 import { ALERTS_FILE, hastyCauses } from "./sources.ts";
 
 /** The tenants of the stage: each does one thing. */
@@ -55,7 +55,7 @@ export async function startStage(postgresUrl: string): Promise<Stage> {
     },
     env: {
       edge: {
-        ...TRUST_THE_TESTS,
+        ...TRUST_TEST_PROXY,
         QUOTA_TARGET: `127.0.0.1:${quotaPort}`,
         MAX_STREAMS_PER_CLIENT: String(STREAMS_OF_ONE_CLIENT),
       },

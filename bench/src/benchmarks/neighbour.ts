@@ -116,7 +116,7 @@ async function chatTimesMs({ system, tenant }: Testbed, count: number): Promise<
   for (let chat = 0; chat < count; chat++) {
     const startedAt = performance.now();
     const reply = await visit(system.url(), tenant, { message: "Where is my order?" });
-    if (reply.kind !== "stream" || reply.finish !== "stop")
+    if (reply.kind !== "stream" || reply.finishReason !== "stop")
       throw new Error(`a neighbour's chat ended as ${reply.kind}`);
     times.push(performance.now() - startedAt);
   }

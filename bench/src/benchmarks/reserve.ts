@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { nodeFlags } from "@parley/test-support";
 import { INTERNAL_TOKEN } from "../../../tests/system/processes.ts";
-import { ownUrl } from "../../../tests/system/system.ts";
+import { serviceDatabaseUrl } from "../../../tests/system/system.ts";
 import type { QuotaPlan, QuotaResult } from "../load/quota-plan.ts";
 import { query } from "../support/sql.ts";
 import { median } from "../support/statistics.ts";
@@ -58,7 +58,7 @@ function basePlan({ system }: Testbed) {
   return {
     target: `127.0.0.1:${system.quota.port}`,
     internalToken: INTERNAL_TOKEN,
-    databaseUrl: ownUrl(system.database.url, "quota"),
+    databaseUrl: serviceDatabaseUrl(system.database.url, "quota"),
     databasePool: POOL,
     callers: CALLERS,
   };

@@ -1,5 +1,5 @@
 import { startTestPostgres } from "@parley/test-support";
-import { startMeaningSystem } from "../../../tests/system/meaning.ts";
+import { startSemanticSearchSystem } from "../../../tests/system/semantic-search.ts";
 import { startSystem } from "../../../tests/system/system.ts";
 import { GOALS, measureRelevance, measureSearches, type Part, type Relevance } from "../retrieval/measure.ts";
 import { percentile } from "../support/statistics.ts";
@@ -58,7 +58,7 @@ export const retrieval: Benchmark = {
  * The figures only show that hybrid search works and does no harm, not what a real model would gain.
  */
 async function measureHybrid(databaseServerUrl: string, progress: (line: string) => void): Promise<Relevance> {
-  const system = await startMeaningSystem({ databaseServerUrl });
+  const system = await startSemanticSearchSystem({ databaseServerUrl });
   try {
     const measured = await measureRelevance(system);
     progress("hybrid: with scripted embeddings, which have no semantic quality");

@@ -3,8 +3,8 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { type Channel, createClient, GrpcTransport, openChannel } from "@parley/rpc";
 import { ConversationService } from "@parley/rpc/conversation";
 import { LlmService, PromptSchema } from "@parley/rpc/llm";
-import { allEmbedded } from "../../../tests/system/meaning.ts";
 import { INTERNAL_TOKEN } from "../../../tests/system/processes.ts";
+import { waitUntilEmbedded } from "../../../tests/system/semantic-search.ts";
 import { createTenant, type System } from "../../../tests/system/system.ts";
 import type { QuestionResult } from "./score.ts";
 import type { RelevanceSet } from "./set.ts";
@@ -26,7 +26,7 @@ export async function createKnowledgeBot(system: System, documents: RelevanceSet
     const content = new Uint8Array(Buffer.from(text));
     await system.admin.knowledge.addSource({ workspaceId, botSlug, name, format: "md", content });
   }
-  await allEmbedded(system, { workspaceId, botSlug });
+  await waitUntilEmbedded(system, { workspaceId, botSlug });
   const channelTo = (port: number) => openChannel({ target: `127.0.0.1:${port}`, retryable: [] });
   const channels = { conversation: channelTo(system.conversation.port), llm: channelTo(system.llm.port) };
   const transportOn = (channel: Channel) =>

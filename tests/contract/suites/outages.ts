@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { readChat } from "../../system/chat.ts";
-import type { ServiceProcess } from "../../system/processes.ts";
-import { createTenant, type DatabaseOwner, ownUrl, type Tenant } from "../../system/system.ts";
+import type { DatabaseService, ServiceProcess } from "../../system/processes.ts";
+import { createTenant, serviceDatabaseUrl, type Tenant } from "../../system/system.ts";
 import type { Answer, Api } from "../support/api.ts";
 import {
   addBot,
@@ -133,13 +133,13 @@ export function outagesSuite(shared: () => Contract): void {
   });
 
   describe("a service's database role", () => {
-    const schemas: Record<DatabaseOwner, string> = { conversation: "messages", quota: "usage", "llm-proxy": "calls" };
-    const schemaOf = (owner: DatabaseOwner) => (owner === "llm-proxy" ? "llm" : owner);
-    const owners = Object.keys(schemas) as DatabaseOwner[];
+    const schemas: Record<DatabaseService, string> = { conversation: "messages", quota: "usage", "llm-proxy": "calls" };
+    const schemaOf = (owner: DatabaseService) => (owner === "llm-proxy" ? "llm" : owner);
+    const owners = Object.keys(schemas) as DatabaseService[];
 
     test("is refused on the others' schemas [H/10]", async () => {
       for (const owner of owners) {
-        const client = new Client({ connectionString: ownUrl(contract.database.url, owner) });
+        const client = new Client({ connectionString: serviceDatabaseUrl(contract.database.url, owner) });
         await client.connect();
         for (const other of owners) {
           const table = `${schemaOf(other)}.${schemas[other]}`;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { query } from "../../system/books.ts";
 import type { ChatResult } from "../../system/chat.ts";
+import { query } from "../../system/database.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import type { Api } from "../support/api.ts";
 import { addBot, type Contract, ownerToken, transcript, usedMessages } from "../support/contract.ts";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { pool } from "../../system/pool.ts";
 import type { ServiceProcess } from "../../system/processes.ts";
 import { createTenant, type System, type Tenant } from "../../system/system.ts";
-import { type Seen, visit } from "../../system/visitors.ts";
+import { type VisitResult, visit } from "../../system/visitors.ts";
 import type { EdgeStage } from "../edge-stage.ts";
 import { expectNoOtherText, expectOneEnd } from "../one-end.ts";
 
@@ -44,12 +44,12 @@ export function brokenWiresSuite(shared: () => EdgeStage): void {
   const visitHere = () => visit(`http://127.0.0.1:${edge.port}`, tenant);
 
   /** A stream with one end, or a plain refusal; never a connection that breaks, and never a hang. */
-  function expectOrderly(seen: Seen, what: string, isIntact = true): void {
+  function expectOrderly(seen: VisitResult, what: string, isIntact = true): void {
     if (seen.kind === "plain") expect(seen.status, what).toBe(503);
     else if (seen.kind === "broken") expect.fail(`${what}: the connection broke`);
     else {
-      expectOneEnd(seen.result, what);
-      if (isIntact) expectNoOtherText(seen.result, TEXT, what);
+      expectOneEnd(seen.chat, what);
+      if (isIntact) expectNoOtherText(seen.chat, TEXT, what);
     }
   }
 
@@ -58,7 +58,7 @@ export function brokenWiresSuite(shared: () => EdgeStage): void {
       .poll(
         async () => {
           const seen = await visitHere();
-          return seen.kind === "stream" && seen.finish;
+          return seen.kind === "stream" && seen.finishReason;
         },
         { timeout: 20_000 },
       )

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { figure } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
-import { query } from "../../system/books.ts";
 import { postChat, readChat } from "../../system/chat.ts";
-import { figure } from "../../system/full.ts";
+import { query } from "../../system/database.ts";
 import type { ServiceProcess } from "../../system/processes.ts";
 import { createTenant, type System, type Tenant } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";

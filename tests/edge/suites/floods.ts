@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { nodeFlags, startProcess } from "@parley/test-support";
+import { figure, nodeFlags, startProcess } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
-import { figure } from "../../system/full.ts";
 import { metric } from "../../system/metrics.ts";
 import type { ServiceProcess } from "../../system/processes.ts";
 import type { EdgeStage } from "../edge-stage.ts";

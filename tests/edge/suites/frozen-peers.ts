@@ -1,8 +1,8 @@
 import { readSse } from "@parley/test-support";
 import { expect, test } from "vitest";
 import { postChat } from "../../system/chat.ts";
-import type { ServiceProcess } from "../../system/processes.ts";
-import { createTenant, type DatabaseOwner, type System, type Tenant } from "../../system/system.ts";
+import type { DatabaseService, ServiceProcess } from "../../system/processes.ts";
+import { createTenant, type System, type Tenant } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";
 
 /** What visitors saw of a peer that was stopped amid a stream, and of one that had been stopped before. */
@@ -13,16 +13,16 @@ export type Frozen = {
   thawed: boolean;
 };
 
-const TARGETS: Record<DatabaseOwner, string> = {
+const TARGETS: Record<DatabaseService, string> = {
   conversation: "CONVERSATION_TARGET",
   quota: "QUOTA_TARGET",
   "llm-proxy": "LLM_TARGET",
 };
 
-export type FrozenPeers = Record<DatabaseOwner, Promise<Frozen>>;
+export type FrozenPeers = Record<DatabaseService, Promise<Frozen>>;
 
 /** Stops one service for an edge of its own, as SIGSTOP and a network that drops everything do. */
-export async function beginFrozenPeer(system: System, name: DatabaseOwner): Promise<Frozen> {
+export async function beginFrozenPeer(system: System, name: DatabaseService): Promise<Frozen> {
   const peer = await system.startReplica(name);
   const edge = await system.startEdge({ [TARGETS[name]]: `127.0.0.1:${peer.port}` });
   const url = `http://127.0.0.1:${edge.port}`;

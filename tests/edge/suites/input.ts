@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { figure } from "@parley/test-support";
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
-import { figure } from "../../system/full.ts";
 import { metric } from "../../system/metrics.ts";
 import { pool } from "../../system/pool.ts";
 import { newAddress } from "../../system/visitors.ts";

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { readSse } from "@parley/test-support";
+import { figure, readSse } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
-import { query, readBalance } from "../../system/books.ts";
 import { postChat } from "../../system/chat.ts";
-import { figure } from "../../system/full.ts";
+import { query, readBalance } from "../../system/database.ts";
 import { pool } from "../../system/pool.ts";
 import { createTenant } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { figure } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
 import { postChat } from "../../system/chat.ts";
-import { figure } from "../../system/full.ts";
 import { metric } from "../../system/metrics.ts";
 import { newAddress } from "../../system/visitors.ts";
 import type { EdgeStage } from "../edge-stage.ts";

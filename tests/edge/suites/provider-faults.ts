@@ -1,6 +1,6 @@
+import { figure } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
 import { postChat, readChat } from "../../system/chat.ts";
-import { figure } from "../../system/full.ts";
 import { pool } from "../../system/pool.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { figure } from "@parley/test-support";
 import { expect, test } from "vitest";
-import { figure } from "../../system/full.ts";
 import { metric, residentBytes } from "../../system/metrics.ts";
 import { chatBytes, dial } from "../../system/raw-http.ts";
 import { createTenant, type System, type Tenant } from "../../system/system.ts";

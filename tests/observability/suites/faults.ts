@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isMet } from "@parley/test-support";
+import { isFull, isMet } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { isFull } from "../../system/full.ts";
 import type { FiringAlert } from "../../system/prometheus.ts";
 import { type Fault, isNamed, tenFaults } from "../faults.ts";
 import { type Stage, startVisitors } from "../stage.ts";

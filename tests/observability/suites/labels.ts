@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { query } from "../../system/books.ts";
 import { chat, postChat } from "../../system/chat.ts";
+import { query } from "../../system/database.ts";
 import { newAddress } from "../../system/visitors.ts";
 import type { Stage } from "../stage.ts";
 

@@ -1,7 +1,7 @@
-/** Whether the full figures are asked for. */
+/** Whether this is a run of `pnpm test:full`. */
 export const isFull = process.env.PARLEY_TEST_FULL === "1";
 
-/** The full figure of a promise in `pnpm test:full`, a smaller one in `pnpm test`. */
+/** Returns `full`, the size that the documents promise, in `pnpm test:full`, and the smaller `short` in `pnpm test`. */
 export function figure(short: number, full: number): number {
   return isFull ? full : short;
 }

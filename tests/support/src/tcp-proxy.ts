@@ -4,28 +4,28 @@ import { type Faults, noFaults, pump } from "./tcp-pump.ts";
 
 export interface TcpProxy {
   port: number;
-  /** Bytes passed on so far: to the target (`up`) and back to the clients (`down`). */
+  /** Bytes forwarded so far to the target (`up`) and to the clients (`down`). */
   bytes: { up: number; down: number };
-  /** Connections that are open now. */
+  /** Returns the number of open connections. */
   connections(): number;
-  /** Ends every connection as soon as `count` more bytes have come back down on it. */
+  /** Closes each connection after `count` more bytes from the target. */
   cutAfterBytes(count: number): void;
-  /** Turns one byte of every connection over once `count` more bytes have come back down on it. */
+  /** Inverts one byte of each connection after `count` more bytes from the target. */
   corruptAfterBytes(count: number): void;
-  /** Passes nothing on, in either direction, while connections stay open. */
+  /** Forwards nothing in either direction. Connections stay open. */
   stall(): void;
-  /** Delays every byte by so many milliseconds, in each direction. */
+  /** Delays all data by `ms` in each direction. */
   latency(ms: number): void;
-  /** Resets all connections; new ones are served. */
+  /** Resets all connections. Accepts new ones. */
   resetAll(): void;
   /** Resets all connections and refuses new ones. */
   drop(): Promise<void>;
-  /** Takes back stall, latency, cutAfterBytes, corruptAfterBytes and drop. */
+  /** Ends the faults stall, latency, cutAfterBytes, corruptAfterBytes and drop. */
   resume(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A TCP proxy on 127.0.0.1 that does to its connections what networks do. */
+/** Starts a TCP proxy on 127.0.0.1 that injects network faults. */
 export async function startTcpProxy({
   targetPort,
   targetHost = "127.0.0.1",
@@ -42,7 +42,7 @@ export async function startTcpProxy({
     const pair: Pair = { client, target, downLimit: faults.cutAfterBytes, goodBytes: faults.corruptAfterBytes };
     pairs.add(pair);
     for (const socket of [client, target]) {
-      // A side that fails takes the other with it, below.
+      // The close handler below resets both sides after an error.
       socket.on("error", () => undefined);
       socket.once("close", () => {
         if (socket.errored) reset(pair);
@@ -59,11 +59,11 @@ export async function startTcpProxy({
     pump(target, client, {
       faults: () => faults,
       send: (chunk) => {
-        const passed = corrupt(pair, chunk).subarray(0, pair.downLimit);
-        pair.downLimit -= passed.length;
-        bytes.down += passed.length;
-        if (pair.downLimit > 0) return client.write(passed);
-        client.end(passed, () => client.destroy());
+        const forwarded = corrupt(pair, chunk).subarray(0, pair.downLimit);
+        pair.downLimit -= forwarded.length;
+        bytes.down += forwarded.length;
+        if (pair.downLimit > 0) return client.write(forwarded);
+        client.end(forwarded, () => client.destroy());
         target.resetAndDestroy();
         return true;
       },
@@ -111,12 +111,13 @@ export async function startTcpProxy({
 interface Pair {
   client: Socket;
   target: Socket;
-  /** Bytes that may still come back down before the connection is reset. */
+  /** Remaining bytes from the target until the connection is closed. */
   downLimit: number;
-  /** Bytes that may still come back down before one is turned over. */
+  /** Remaining bytes from the target until one is inverted. */
   goodBytes: number;
 }
 
+/** Inverts the byte at which the remaining good bytes end, if it is in this chunk. */
 function corrupt(pair: Pair, chunk: Buffer): Buffer {
   const at = pair.goodBytes;
   pair.goodBytes = at < chunk.length ? Number.POSITIVE_INFINITY : at - chunk.length;

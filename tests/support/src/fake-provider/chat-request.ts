@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 
-/** What the provider makes of a chat completion request. */
-export interface Chat {
+/** A parsed chat completion request. */
+export interface ChatRequest {
+  /** Id for the response. */
   id: string;
   /** Seconds since 1970. */
   created: number;
@@ -12,8 +13,8 @@ export interface Chat {
   wantsUsage: boolean;
 }
 
-/** Reads the request's body; fields that are missing or of another type count as empty. */
-export function readChat(body: unknown): Chat {
+/** Parses a request body. Missing fields and fields of another type count as empty. */
+export function parseChatRequest(body: unknown): ChatRequest {
   const { model, messages, stream, stream_options: options } = asObject(body);
   const list: unknown[] = Array.isArray(messages) ? messages : [];
   const last = asObject(list.findLast((message) => asObject(message).role === "user"));

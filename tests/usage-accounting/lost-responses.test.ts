@@ -1,35 +1,35 @@
 import { figure } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createPlan, query, readBalance } from "../system/books.ts";
+import { createPlan, query, readBalance } from "../system/database.ts";
 import { metric } from "../system/metrics.ts";
 import type { ServiceProcess } from "../system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
-import { countEnds, type Seen, TRUST_THE_TESTS, visit } from "../system/visitors.ts";
+import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../system/visitors.ts";
 
 const TURNS = figure(600, 10_000);
-const AT_ONCE = 24;
-/** Every RPC of a turn. A reply that was streamed to its end and whose status is lost is a reply all the same. */
-const LOST = {
+const VISITORS = 24;
+/** Every RPC of a turn. If only Generate's status is lost, the turn is still done. */
+const LOSSY_RPCS = {
   conversation: ["ResolveKey", "RenewEdge", "OpenTurn", "CloseTurn"],
   quota: ["Reserve", "Settle"],
   llm: ["Generate"],
 } as const;
-/** Of these there is at least one a turn. */
-const EACH_TURN = ["OpenTurn", "CloseTurn", "Reserve", "Generate"];
+/** The RPCs that every turn calls at least once. */
+const RPCS_OF_EVERY_TURN = ["OpenTurn", "CloseTurn", "Reserve", "Generate"];
 
 let system: System;
 let tenant: Tenant;
 beforeAll(async () => {
-  const losing = (service: keyof typeof LOST) => ({
-    PARLEY_FAILPOINTS: LOST[service].map((rpc) => `${service}.${rpc}.after=lose%20`).join(" "),
+  const withLosses = (service: keyof typeof LOSSY_RPCS) => ({
+    PARLEY_FAILPOINTS: LOSSY_RPCS[service].map((rpc) => `${service}.${rpc}.after=lose%20`).join(" "),
     LOG_LEVEL: "silent",
   });
   system = await startSystem({
     env: {
-      edge: { ...TRUST_THE_TESTS, LOG_LEVEL: "error" },
-      conversation: losing("conversation"),
-      quota: losing("quota"),
-      "llm-proxy": losing("llm"),
+      edge: { ...TRUST_TEST_PROXY, LOG_LEVEL: "error" },
+      conversation: withLosses("conversation"),
+      quota: withLosses("quota"),
+      "llm-proxy": withLosses("llm"),
     },
   });
   await createPlan(system.database, "endless", 1_000_000);
@@ -37,15 +37,15 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-test(`a lost answer is not a second turn: every fifth answer lost in ${TURNS} turns leaves no message and no unit twice`, async () => {
-  const seen: Seen[] = [];
+test(`stores and counts each of ${TURNS} turns once when every fifth response is lost`, async () => {
+  const visits: VisitResult[] = [];
   let sent = 0;
   const visitor = async () => {
-    while (sent++ < TURNS) seen.push(await visit(system.url(), tenant));
+    while (sent++ < TURNS) visits.push(await visit(system.url(), tenant));
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, visitor));
-  const { stop = 0, 503: refused = 0 } = countEnds(seen);
-  // Three tries of which each fails in one of five: nearly all turns come through, whatever was lost on the way.
+  await Promise.all(Array.from({ length: VISITORS }, visitor));
+  const { stop = 0, 503: refused = 0 } = countOutcomes(visits);
+  // Each call has three attempts, and each attempt fails with probability 1/5. So nearly all turns succeed.
   expect(stop).toBeGreaterThan(TURNS * 0.95);
 
   await expect
@@ -69,20 +69,20 @@ test(`a lost answer is not a second turn: every fifth answer lost in ${TURNS} tu
     sessions: counts.turns,
     twice: 0,
   });
-  // Who was refused has left a turn, or none.
+  // A refused visitor may or may not have opened a turn.
   expect(counts.turns).toBeGreaterThanOrEqual(TURNS - refused);
   expect(counts.turns).toBeLessThanOrEqual(TURNS);
 
-  // The answers were lost indeed.
-  for (const [service, rpcs] of Object.entries({ conversation: LOST.conversation, quota: LOST.quota, llm: LOST.llm })) {
-    for (const rpc of rpcs.filter((each) => EACH_TURN.includes(each))) {
-      const lost = await lostAnswers(system[service as keyof typeof LOST], rpc);
+  // The failpoints did lose responses.
+  for (const [service, rpcs] of Object.entries(LOSSY_RPCS)) {
+    for (const rpc of rpcs.filter((name) => RPCS_OF_EVERY_TURN.includes(name))) {
+      const lost = await countLostResponses(system[service as keyof typeof LOSSY_RPCS], rpc);
       expect(lost, rpc).toBeGreaterThan(TURNS * 0.1);
     }
   }
 }, 1_800_000);
 
-async function lostAnswers(service: ServiceProcess, rpc: string): Promise<number> {
+async function countLostResponses(service: ServiceProcess, rpc: string): Promise<number> {
   const methods = {
     conversation: "parley.conversation.v1.ConversationService",
     quota: "parley.quota.v1.QuotaService",

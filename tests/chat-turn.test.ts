@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { chat } from "./system/chat.ts";
+import { chat, exportTranscript } from "./system/chat.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
 let system: System;
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-test("a visitor's message is answered, stored, counted and exported", async () => {
+test("answers, stores, counts and exports a visitor's message", async () => {
   const session = crypto.randomUUID();
   const reply = await chat(system.url(), tenant, { session_id: session });
   expect(reply.events.map(({ event }) => event)).toEqual([
@@ -25,10 +25,7 @@ test("a visitor's message is answered, stored, counted and exported", async () =
   await expect
     .poll(async () => (await system.admin.workspaces.showUsage({ workspaceId })).usage)
     .toMatchObject({ used: 1, held: 0 });
-  const token = await system.sso.token({ workspaceId });
-  const response = await fetch(`${system.url()}/api/conversations/${session}/export.json`, {
-    headers: { authorization: `Bearer ${token}` },
-  });
+  const response = await exportTranscript(system, tenant, session);
   expect(await response.json()).toMatchObject({
     session: { id: session },
     messages: [{ role: "user" }, { role: "assistant", status: "done" }],

@@ -3,16 +3,14 @@ import { startPgvectorServer } from "@parley/test-support";
 import { runMigrations } from "./processes.ts";
 import { type System, type SystemOptions, startSystem } from "./system.ts";
 
-/** The model of embeddings that the scripted provider is asked for. */
 export const EMBEDDING_MODEL = "openai:words";
 
-const EMBED_WITHIN_MS = 300_000;
+const EMBEDDING_TIMEOUT_MS = 300_000;
 
-/**
- * A whole system in which knowledge is found by meaning too: the conversation service has a database with pgvector, and the scripted provider
- * makes embeddings.
- */
-export async function startMeaningSystem(options: Pick<SystemOptions, "databaseServerUrl"> = {}): Promise<System> {
+/** Starts a system with semantic search: the conversation service's database has pgvector, and the fake provider returns embeddings. */
+export async function startSemanticSearchSystem(
+  options: Pick<SystemOptions, "databaseServerUrl"> = {},
+): Promise<System> {
   const pgvector = await startPgvectorServer();
   await runMigrations("conversation", pgvector.url, "conversation");
   await pgvector.query("CREATE EXTENSION vector");
@@ -23,7 +21,8 @@ export async function startMeaningSystem(options: Pick<SystemOptions, "databaseS
       providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY" } },
       embeddings: { model: EMBEDDING_MODEL },
     }),
-    // Its connections share one session: one for each of the service's two pools, which name no statement alike.
+    // All connections to PGlite share one session, so prepared statements of the same name would collide. The service has two pools whose
+    // statement names differ; 2 gives each of them one connection.
     env: { conversation: { DATABASE_URL: pgvector.url, DATABASE_POOL: "2" } },
   });
   return {
@@ -35,14 +34,17 @@ export async function startMeaningSystem(options: Pick<SystemOptions, "databaseS
   };
 }
 
-/** Waits until all that the bot knows can be found by meaning, on a system where anything can. */
-export async function allEmbedded({ admin }: System, bot: { workspaceId: string; botSlug: string }): Promise<void> {
-  const deadline = performance.now() + EMBED_WITHIN_MS;
+/** Waits until every chunk of the bot has an embedding. Returns at once if embeddings are off. */
+export async function waitUntilEmbedded(
+  { admin }: System,
+  bot: { workspaceId: string; botSlug: string },
+): Promise<void> {
+  const deadline = performance.now() + EMBEDDING_TIMEOUT_MS;
   for (;;) {
     const { sources, embeddings } = await admin.knowledge.listSources(bot);
     const isOff = embeddings?.state === "off" || embeddings?.state === "no_pgvector";
     if (isOff || (embeddings?.state === "on" && sources.every(({ embedded, chunks }) => embedded === chunks))) return;
-    if (performance.now() > deadline) throw new Error("what the bot knows is not embedded in time");
+    if (performance.now() > deadline) throw new Error(`knowledge not embedded within ${EMBEDDING_TIMEOUT_MS} ms`);
     await sleep(200);
   }
 }

@@ -2,10 +2,17 @@ import { readFile } from "node:fs/promises";
 
 const PAGE = new URL("../../docs/install/scaling.md", import.meta.url);
 
-/** What docs/install/scaling.md says to run, in its order: the tables that go to every server whole, and those spread by a column. */
-export type Distribution = { reference: string[]; distributed: { table: string; column: string }[]; all: string[] };
+/** The tables that docs/install/scaling.md distributes with Citus. */
+export type Distribution = {
+  /** Tables that every server has a copy of. */
+  reference: string[];
+  /** Tables whose rows are distributed by a column. */
+  distributed: { table: string; column: string }[];
+  /** All of these tables in the order of the page. */
+  all: string[];
+};
 
-/** Reads the page's SQL. */
+/** Reads the distribution from the page's SQL. */
 export async function readDistribution(): Promise<Distribution> {
   const page = await readFile(PAGE, "utf8");
   const sql = [...page.matchAll(/```sql\n([\s\S]*?)```/g)].map((match) => match[1] ?? "").join("\n");

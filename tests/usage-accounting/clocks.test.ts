@@ -1,15 +1,14 @@
 import { fileURLToPath } from "node:url";
-import type { TestDatabase } from "@parley/test-support";
-import { nodeFlags } from "@parley/test-support";
+import { nodeFlags, type TestDatabase } from "@parley/test-support";
 import { afterEach, expect, test } from "vitest";
-import { createPlan, query, readBalance } from "../system/books.ts";
 import { chat } from "../system/chat.ts";
+import { createPlan, query, readBalance } from "../system/database.ts";
 import { createTenant, type System, startSystem } from "../system/system.ts";
 
 let system: System;
 afterEach(() => system?.stop());
 
-/** Puts a clock that can be moved before the database's own, for the two services whose now() decides anything. */
+/** Shadows now() for the quota service's role with a function that adds a stored shift. The quota service's clock determines the month. */
 async function installClock(database: TestDatabase): Promise<void> {
   await query(
     database,
@@ -24,17 +23,17 @@ async function installClock(database: TestDatabase): Promise<void> {
   );
 }
 
-test("a reply reserved in the last second of a month and finished in the next counts once, in the old month, and the new one starts anew", async () => {
+test("counts a reply that spans the end of a month once, in the old month", async () => {
   system = await startSystem({ prepareDatabase: installClock });
   await createPlan(system.database, "cap-1", 1);
   const tenant = await createTenant(system.admin, { plan: "cap-1", model: "openai:slow-300" });
   const { workspaceId } = tenant;
   const { month, next } = await query<{ month: string; next: string }>(
     system.database,
-    `WITH turn AS (SELECT date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month' AS at)
-     UPDATE clock.shift SET by = (SELECT at AT TIME ZONE 'UTC' FROM turn) - interval '1.5 seconds' - now()
+    `WITH month_end AS (SELECT date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month' AS at)
+     UPDATE clock.shift SET by = (SELECT at AT TIME ZONE 'UTC' FROM month_end) - interval '1.5 seconds' - now()
      RETURNING to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS month,
-               to_char((SELECT at FROM turn), 'YYYY-MM') AS next`,
+               to_char((SELECT at FROM month_end), 'YYYY-MM') AS next`,
   );
 
   const reply = await chat(system.url(), tenant);
@@ -48,19 +47,19 @@ test("a reply reserved in the last second of a month and finished in the next co
     held: 0,
   });
 
-  // The old month was used up; in the new one there is a message again, and only one.
+  // The new month has a cap of 1 again.
   expect((await chat(system.url(), tenant)).done).toMatchObject({ finish_reason: "stop" });
   expect((await chat(system.url(), tenant)).done).toMatchObject({ finish_reason: "quota_exceeded" });
   await expect.poll(() => readBalance(system.database)).toMatchObject({ done: 2, used: 2, ledger: 2, held: 0 });
-  // The ledger of calls follows the quota's months: no clock of the model proxy's decides.
-  for (const each of [month, next]) {
+  // The call log uses the month that the quota service returned.
+  for (const calendarMonth of [month, next]) {
     await expect
-      .poll(async () => (await system.admin.calls.sumCalls({ month: each, workspaceId })).sums)
+      .poll(async () => (await system.admin.calls.sumCalls({ month: calendarMonth, workspaceId })).sums)
       .toEqual([expect.objectContaining({ calls: 1n })]);
   }
 });
 
-test("services whose clocks are an hour off, each the other way, change nothing", async () => {
+test("counts every reply when the services' clocks are wrong by an hour in different directions", async () => {
   const preload = fileURLToPath(new URL("../system/skewed-clock.ts", import.meta.url));
   const skewed = (hours: number) => ({
     NODE_OPTIONS: [...nodeFlags, "--import", preload].join(" "),
@@ -75,7 +74,7 @@ test("services whose clocks are an hour off, each the other way, change nothing"
     },
   });
   const tenant = await createTenant(system.admin, { model: "openai:slow-400" });
-  // Longer than a lease, so a sweeper that trusted the wrong clock would end it.
+  // Each reply takes longer than a lease: a sweeper that used a service's clock would interrupt it.
   const replies = await Promise.all(Array.from({ length: 5 }, () => chat(system.url(), tenant)));
   for (const reply of replies) expect(reply.done).toMatchObject({ finish_reason: "stop" });
   await expect

@@ -1,13 +1,13 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Chat } from "./chat.ts";
+import type { ChatRequest } from "./chat-request.ts";
 import { defaultTokens, fixedUsage, type Reply } from "./reply.ts";
 import { withTotal } from "./stream.ts";
 
-/** Sends a reply as one `chat.completion` document, after the time its tokens would have taken. */
-export async function sendWhole(
+/** Sends a reply as one `chat.completion` object, after the delays of its tokens. */
+export async function sendCompletion(
   response: ServerResponse,
-  { chat, reply, signal, onCut }: { chat: Chat; reply: Reply; signal: AbortSignal; onCut: () => void },
+  { chat, reply, signal, onCut }: { chat: ChatRequest; reply: Reply; signal: AbortSignal; onCut: () => void },
 ): Promise<void> {
   const { tokens = defaultTokens, everyMs = 0, firstTokenMs = everyMs } = reply;
   const usage = reply.usage === undefined ? fixedUsage : reply.usage;
@@ -34,7 +34,7 @@ export async function sendWhole(
   });
 }
 
-/** An error document in OpenAI's form, or the reply's own body. */
+/** Sends the reply's body, or an error in OpenAI's format. */
 export function sendError(response: ServerResponse, { status = 500, headers = {}, body }: Reply): void {
   if (body !== undefined) {
     response.writeHead(status, headers).end(body);

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createPlan, query, readBalance } from "../system/books.ts";
+import { createPlan, query, readBalance } from "../system/database.ts";
 import type { ServiceProcess } from "../system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
-import { TRUST_THE_TESTS, visit } from "../system/visitors.ts";
+import { TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
 
 type Victim = "edge" | "conversation" | "quota" | "llm";
 
-/** Every step of a turn, by the process that dies there. */
-const STEPS: Record<Victim, string[]> = {
+/** The failpoints of each service. */
+const FAILPOINTS: Record<Victim, string[]> = {
   edge: ["edge.opened", "edge.reserved", "edge.token", "edge.answered", "edge.closed"],
   conversation: [
     "conversation.OpenTurn.before",
@@ -22,17 +22,17 @@ const STEPS: Record<Victim, string[]> = {
   llm: ["llm.Generate.before", "llm.token", "llm.Generate.after"],
 };
 const VISITORS = 8;
-/** On a machine that does many other things at once. */
-const DIES_WITHIN_MS = 60_000;
+/** Generous, for busy machines. */
+const KILL_TIMEOUT_MS = 60_000;
 
 let system: System;
 let tenant: Tenant;
 beforeAll(async () => {
-  // The first edge is the victim; the second one goes on serving.
+  // The test kills the first edge. The second one serves all the time.
   system = await startSystem({
     edges: 2,
     env: {
-      edge: { ...TRUST_THE_TESTS, LOG_LEVEL: "error" },
+      edge: { ...TRUST_TEST_PROXY, LOG_LEVEL: "error" },
       conversation: { EDGE_LEASE_SECONDS: "3", LOG_LEVEL: "error" },
     },
   });
@@ -47,60 +47,58 @@ function serviceOf(victim: Victim): ServiceProcess {
   return service;
 }
 
-/** Kills a service at each of its steps, one after the other, and leaves it whole. Answers with the steps that it survived. */
+/** Kills a service at each of its failpoints in turn, then restarts it without one. Returns the failpoints that did not kill it. */
 async function killAtEach(victim: Victim): Promise<string[]> {
   const service = serviceOf(victim);
   const survived: string[] = [];
-  for (const step of STEPS[victim]) {
+  for (const failpoint of FAILPOINTS[victim]) {
     await service.kill9();
-    // Visitors come the moment it listens: it may have died of its step before anybody has asked whether it is ready.
-    await service.start({ PARLEY_FAILPOINTS: `${step}=kill@4` }).catch((error: unknown) => {
+    // The visitors' load may trigger the failpoint before the service has reported that it is ready.
+    await service.start({ PARLEY_FAILPOINTS: `${failpoint}=kill@4` }).catch((error: unknown) => {
       if (service.process().isRunning()) throw error;
     });
-    const armed = service.process();
-    const died = await Promise.race([armed.exited, sleep(DIES_WITHIN_MS)]);
-    if (died?.signal !== "SIGKILL") survived.push(step);
+    const exit = await Promise.race([service.process().exited, sleep(KILL_TIMEOUT_MS)]);
+    if (exit?.signal !== "SIGKILL") survived.push(failpoint);
   }
   await service.kill9();
   await service.start();
   return survived;
 }
 
-test("kill -9 at each step of a turn, in every service at once, loses nothing and counts nothing twice", async () => {
+test("counts every turn exactly once after kill -9 at each step of a turn, in all services at once", async () => {
   let isOver = false;
   const visitor = async (number: number) => {
     for (let turn = number; !isOver; turn++) {
       const { kind } = await visit(system.url(turn % 2), tenant);
-      // Who is refused at once would otherwise only spin.
+      // Avoids a busy loop while an edge refuses connections.
       if (kind !== "stream") await sleep(50);
     }
   };
   const visitors = Promise.all(Array.from({ length: VISITORS }, (_, number) => visitor(number)));
   try {
-    const victims = Object.keys(STEPS) as Victim[];
+    const victims = Object.keys(FAILPOINTS) as Victim[];
     expect((await Promise.all(victims.map(killAtEach))).flat()).toEqual([]);
   } finally {
     isOver = true;
     await visitors;
   }
-  // And whole again.
   const last = await Promise.all([0, 1].map((edge) => visit(system.url(edge), tenant)));
-  expect(last).toMatchObject([{ finish: "stop" }, { finish: "stop" }]);
+  expect(last).toMatchObject([{ finishReason: "stop" }, { finishReason: "stop" }]);
 
   await expect
     .poll(() => readBalance(system.database), { timeout: 60_000, interval: 500 })
     .toMatchObject({ held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
   const { done, used, ledger } = await readBalance(system.database);
-  expect(done).toBeGreaterThan(Object.values(STEPS).flat().length);
+  expect(done).toBeGreaterThan(Object.values(FAILPOINTS).flat().length);
   expect([used, ledger]).toEqual([done, done]);
 
-  // Each turn left exactly a question and a reply.
-  const { odd } = await query<{ odd: number }>(
+  // Each turn has exactly one message of each role.
+  const { incomplete } = await query<{ incomplete: number }>(
     system.database,
-    `SELECT count(*)::integer AS odd FROM (
+    `SELECT count(*)::integer AS incomplete FROM (
        SELECT turn_id FROM conversation.messages GROUP BY turn_id
        HAVING count(*) FILTER (WHERE role = 'user') <> 1 OR count(*) FILTER (WHERE role = 'assistant') <> 1
-     ) twice`,
+     ) turns`,
   );
-  expect(odd).toBe(0);
+  expect(incomplete).toBe(0);
 }, 600_000);

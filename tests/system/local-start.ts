@@ -5,16 +5,17 @@ import { removeLocalPostgres } from "@parley/local-postgres";
 import { freePorts, type RunningProcess, startProcess } from "@parley/test-support";
 import { root } from "./processes.ts";
 
-/** A place for one Parley on this machine: its DATA_DIR and its ten ports. */
-export type Place = {
+/** The data directory and the ten ports of one Parley that `pnpm start` runs. */
+export type Instance = {
   dataDir: string;
+  /** The first of the ten ports. */
   port: number;
   env: Record<string, string>;
-  /** Ends a database that was left behind, and removes all data. */
+  /** Stops the database if it still runs, and removes all data. */
   remove(): Promise<void>;
 };
 
-export async function makePlace(): Promise<Place> {
+export async function createInstance(): Promise<Instance> {
   const dataDir = await mkdtemp(join(tmpdir(), "parley-start-"));
   const [port = 0] = await freePorts(10);
   return {
@@ -28,27 +29,27 @@ export async function makePlace(): Promise<Place> {
   };
 }
 
-/** `pnpm start` without the package manager in front. */
-export function start(place: Place, env: Record<string, string> = {}): Promise<RunningProcess> {
+/** Runs what `pnpm start` runs, without pnpm. Does not wait until it is ready. */
+export function start(instance: Instance, env: Record<string, string> = {}): Promise<RunningProcess> {
   return startProcess({
     name: "start",
     command: process.execPath,
     args: ["deploy/local/launch.js"],
     cwd: root,
-    env: { ...place.env, ...env },
+    env: { ...instance.env, ...env },
     ready: /Press Ctrl-C to stop/,
     readyTimeoutMs: 90_000,
   });
 }
 
-/** Starts Parley and waits until it says that it is ready. */
-export async function startReady(place: Place, env?: Record<string, string>): Promise<RunningProcess> {
-  const parley = await start(place, env);
+/** Starts Parley and waits until it is ready. */
+export async function startReady(instance: Instance, env?: Record<string, string>): Promise<RunningProcess> {
+  const parley = await start(instance, env);
   await parley.waitReady();
   return parley;
 }
 
-/** The key that the summary shows. */
+/** Returns the public key in the printed summary. */
 export function publicKeyOf(parley: RunningProcess): string {
   const [, key] = /Public key\s+(svc_pk_\w+)/.exec(parley.stdout()) ?? [];
   if (key === undefined) throw new Error(`no key in:\n${parley.output()}`);

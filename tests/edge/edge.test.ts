@@ -2,91 +2,91 @@ import { describeWith } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readBalance } from "../system/books.ts";
 import { isFull } from "../system/full.ts";
-import { type EdgeStage, startEdgeStage } from "./edge-stage.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
 import { behindNginxSuite } from "./suites/behind-nginx.ts";
-import { brokenWiresSuite } from "./suites/broken-wires.ts";
+import { networkFaultsSuite } from "./suites/network-faults.ts";
 import { capsSuite } from "./suites/caps.ts";
 import { drainSuite } from "./suites/drain.ts";
 import { floodsSuite } from "./suites/floods.ts";
-import { beginFrozenPeer, frozenPeersSuite } from "./suites/frozen-peers.ts";
+import { startFrozenPeer, frozenPeersSuite } from "./suites/frozen-peers.ts";
 import { inputSuite } from "./suites/input.ts";
-import { leavingSuite } from "./suites/leaving.ts";
+import { disconnectsSuite } from "./suites/disconnects.ts";
 import { limitsSuite } from "./suites/limits.ts";
 import { logsSuite } from "./suites/logs.ts";
-import { beginLongStreams, longStreamsSuite } from "./suites/long-streams.ts";
+import { startLongStreams, longStreamsSuite } from "./suites/long-streams.ts";
 import { protocolSuite } from "./suites/protocol.ts";
 import { providerFaultsSuite } from "./suites/provider-faults.ts";
-import { beginSlowReaders, slowReadersSuite } from "./suites/slow-readers.ts";
+import { startSlowReaders, slowReadersSuite } from "./suites/slow-readers.ts";
 
-// One system for all that visitors, providers, networks and rollouts can do to it. Each suite has tenants and client addresses of its
-// own; what takes long by its nature begins first, on edges and replicas of its own, and is looked at last.
+// All suites share one system, but each has its own tenants and client addresses. The slow scenarios start first, on their own edges and
+// replicas, and their results are checked later.
 describe("the edge", () => {
-  let stage: EdgeStage;
+  let fixture: EdgeFixture;
   const frozen = once(() => {
-    const begun = {
-      conversation: beginFrozenPeer(stage.system, "conversation"),
-      quota: beginFrozenPeer(stage.system, "quota"),
-      "llm-proxy": beginFrozenPeer(stage.system, "llm-proxy"),
+    const started = {
+      conversation: startFrozenPeer(fixture.system, "conversation"),
+      quota: startFrozenPeer(fixture.system, "quota"),
+      "llm-proxy": startFrozenPeer(fixture.system, "llm-proxy"),
     };
-    // A failure is the test's to report, not the process's.
-    for (const each of Object.values(begun)) each.catch(() => undefined);
-    return begun;
+    // The test that awaits the promise reports its failure; without this the process would report an unhandled rejection.
+    for (const each of Object.values(started)) each.catch(() => undefined);
+    return started;
   });
   const slowReaders = once(() => {
-    const begun = beginSlowReaders(stage.system);
-    begun.catch(() => undefined);
-    return begun;
+    const started = startSlowReaders(fixture.system);
+    started.catch(() => undefined);
+    return started;
   });
   const longStreams = once(() => {
-    const begun = beginLongStreams(stage.system);
-    begun.catch(() => undefined);
-    return begun;
+    const started = startLongStreams(fixture.system);
+    started.catch(() => undefined);
+    return started;
   });
 
   beforeAll(async () => {
-    stage = await startEdgeStage();
-    // In full each has the machine to itself.
+    fixture = await startEdgeFixture();
+    // In the full run each scenario starts when its own test does, so that they do not share the CPU.
     if (isFull) return;
     frozen();
     void slowReaders();
     void longStreams();
   });
   afterAll(async () => {
-    // A peer that is still frozen cannot be told to stop.
+    // A peer that is still stopped (SIGSTOP) cannot handle SIGTERM.
     if (!isFull) await Promise.allSettled(Object.values(frozen()));
-    await stage.stop();
+    await fixture.stop();
   });
 
-  const shared = () => stage;
-  describe("what is no request", () => protocolSuite(shared));
-  describe("a provider that fails", () => providerFaultsSuite(shared));
-  describe("a broken wire", () => brokenWiresSuite(shared));
+  const shared = () => fixture;
+  describe("malformed requests", () => protocolSuite(shared));
+  describe("provider failures", () => providerFaultsSuite(shared));
+  describe("network faults between services", () => networkFaultsSuite(shared));
   describe("drain", () => drainSuite(shared));
-  describe("caps", () => capsSuite(shared));
+  describe("stream caps", () => capsSuite(shared));
   describeWith("nginx", "behind nginx", () => behindNginxSuite(shared));
-  describe("a frozen peer", () => frozenPeersSuite(frozen));
+  describe("frozen peers", () => frozenPeersSuite(frozen));
   describe("slow readers", () => slowReadersSuite(slowReaders));
   describe("long streams", () => longStreamsSuite(longStreams));
-  // From here on what is measured has the machine to itself.
-  describe("visitors who leave", () => leavingSuite(shared));
+  // The suites below measure times, so they run after the slow scenarios have ended.
+  describe("visitor disconnects", () => disconnectsSuite(shared));
   describeWith("redis-server", "rate limits on one Redis", () => limitsSuite(shared));
-  describe("any input", () => inputSuite(shared));
+  describe("generated input", () => inputSuite(shared));
   describe("floods", () => floodsSuite(shared));
 
-  test("after all of it nothing is held, and the books balance", async () => {
+  test("holds nothing and accounts for all usage after every suite", async () => {
     await expect
-      .poll(() => readBalance(stage.system.database), { timeout: 50_000, interval: 500 })
+      .poll(() => readBalance(fixture.system.database), { timeout: 50_000, interval: 500 })
       .toMatchObject({ held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
   });
 
   describe("the logs", () => logsSuite(shared));
 });
 
-/** Begins something when it is asked for first. */
-function once<T extends object>(begin: () => T): () => T {
-  let begun: T | undefined;
+/** Runs `start` on the first call and returns the same result on every call. */
+function once<T extends object>(start: () => T): () => T {
+  let started: T | undefined;
   return () => {
-    begun ??= begin();
-    return begun;
+    started ??= start();
+    return started;
   };
 }

@@ -19,8 +19,8 @@ export function exportSuite(shared: () => Contract): void {
 
   const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$/;
 
-  describe("a transcript", () => {
-    test("is a download named after the session [1/4] [4.3/4-6] [5/4]", async () => {
+  describe("transcripts", () => {
+    test("the export is a download named after the session [1/4] [4.3/4-6] [5/4]", async () => {
       const session_id = randomUUID();
       await api.chat(tenant, { session_id });
       const { status, headers, body } = await api.exported(token, session_id);
@@ -30,7 +30,7 @@ export function exportSuite(shared: () => Contract): void {
       expect(Object.keys(body as object)).toEqual(["session", "messages"]);
     });
 
-    test("has every field of the session and its messages, in their documented form [2.3/1-9] [2.4/1-13] [3/1]", async () => {
+    test("the export has every documented field of the session and its messages [2.3/1-9] [2.4/1-13] [3/1]", async () => {
       const session_id = randomUUID();
       const startedAt = Date.now();
       const { meta } = await api.chat(tenant, {
@@ -85,34 +85,34 @@ export function exportSuite(shared: () => Contract): void {
         expect(Math.abs(Date.parse(String(time)) - startedAt)).toBeLessThan(10_000);
     });
 
-    test("is chronological, user and assistant in turn [4.3/7]", async () => {
+    test("messages are exported in chronological order, user and assistant alternating [4.3/7]", async () => {
       const session_id = randomUUID();
       const bot = await addBot(contract, tenant, "echo", "openai:echo");
       for (const message of ["One.", "Two.", "Three."]) await api.chat(bot, { session_id, message });
       const { session, messages } = await transcript(contract, tenant, session_id);
-      const said = messages.map(({ role, content }) => `${role}: ${content}`);
-      expect(said).toEqual(["One.", "Two.", "Three."].flatMap((text) => [`user: ${text}`, `assistant: ${text}`]));
+      const lines = messages.map(({ role, content }) => `${role}: ${content}`);
+      expect(lines).toEqual(["One.", "Two.", "Three."].flatMap((text) => [`user: ${text}`, `assistant: ${text}`]));
       const times = messages.map(({ created_at }) => String(created_at));
       expect(times).toEqual(times.toSorted((a, b) => (a < b ? -1 : 1)));
       expect(String(session.last_activity_at) > String(times.at(-3))).toBe(true);
       expect(String(session.started_at) <= String(times[0])).toBe(true);
     });
 
-    test("names the chunks of knowledge a reply was given [2.4/11]", async () => {
-      const knowing = await createTenant(contract.admin);
-      const { workspaceId, botSlug } = knowing;
+    test("the export lists the knowledge chunks of a reply [2.4/11]", async () => {
+      const withKnowledge = await createTenant(contract.admin);
+      const { workspaceId, botSlug } = withKnowledge;
       const content = Buffer.from("# Parcels\n\nA parcel to Iceland takes nine days.");
       await contract.admin.knowledge.addSource({ workspaceId, botSlug, name: "Shipping", format: "md", content });
       const session_id = randomUUID();
-      await api.chat(knowing, { session_id, message: "How long does a parcel to Iceland take?" });
-      const { messages } = await transcript(contract, knowing, session_id);
+      await api.chat(withKnowledge, { session_id, message: "How long does a parcel to Iceland take?" });
+      const { messages } = await transcript(contract, withKnowledge, session_id);
       expect(messages[1]?.rag_chunks_used).toEqual([expect.any(Number)]);
       expect(messages[0]?.rag_chunks_used).toEqual([]);
     });
   });
 
-  describe("a session that cannot be exported", () => {
-    test("is missing in the same bytes, whatever the reason [2.3/10] [4.3/1] [4.3/8] [5/9] [5/12] [7.2/3] [D22/1] [D23/7]", async () => {
+  describe("sessions that cannot be exported", () => {
+    test("a missing, foreign, deleted or malformed session id gets the same 404, byte for byte [2.3/10] [4.3/1] [4.3/8] [5/9] [5/12] [7.2/3] [D22/1] [D23/7]", async () => {
       const deleted = randomUUID();
       await api.chat(tenant, { session_id: deleted });
       await contract.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId: deleted });
@@ -133,8 +133,8 @@ export function exportSuite(shared: () => Contract): void {
         `${existing}%20`,
       ];
       const answers = await Promise.all(ids.map(async (id) => api.exported(await ownerToken(contract, tenant), id)));
-      const nobodys = await contract.sso.token({ workspaceId: "nobody-knows-this-one" });
-      answers.push(await api.exported(nobodys, existing));
+      const unknownWorkspaceToken = await contract.sso.token({ workspaceId: "unknown-workspace" });
+      answers.push(await api.exported(unknownWorkspaceToken, existing));
       for (const [index, { headers, ...answer }] of answers.entries()) {
         expect(refusal({ headers, ...answer }), ids[index]).toBe(detailOf(404, "session_not_found"));
         const comparable = [...headers].filter(([name]) => !/^(date|ratelimit)$/.test(name));
@@ -145,7 +145,7 @@ export function exportSuite(shared: () => Contract): void {
       expect((await api.exported(token, existing.toUpperCase())).status).toBe(200);
     });
 
-    test("is gone once it is erased [2.3/10] [3/2]", async () => {
+    test("an erased session gets 404 from export and chat [2.3/10] [3/2]", async () => {
       const session_id = randomUUID();
       await api.chat(tenant, { session_id });
       await contract.admin.sessions.eraseSession({ workspaceId: tenant.workspaceId, sessionId: session_id });
@@ -154,8 +154,8 @@ export function exportSuite(shared: () => Contract): void {
     });
   });
 
-  describe("a rating", () => {
-    test("is given, changed and taken back, and the export shows it [2.4/4] [D27/1]", async () => {
+  describe("ratings", () => {
+    test("a rating can be set, changed and cleared, and appears in the export [2.4/4] [D27/1]", async () => {
       const session_id = randomUUID();
       const { meta } = await api.chat(tenant, { session_id });
       const stored = async () => (await transcript(contract, tenant, session_id)).messages.map(({ rating }) => rating);
@@ -171,19 +171,19 @@ export function exportSuite(shared: () => Contract): void {
       }
     });
 
-    test("of what is not a reply of the session is refused in the same words [D27/2]", async () => {
+    test("rating anything but a reply of the session gets message_not_found [D27/2]", async () => {
       const session_id = randomUUID();
       const { meta } = await api.chat(tenant, { session_id });
       const own = Number(meta?.message_id);
       const otherBot = await addBot(contract, tenant, "other-bot");
-      const stranger = await createTenant(contract.admin);
+      const other = await createTenant(contract.admin);
       const rating = "up";
       const answers = [
         await api.rate(tenant, { session_id, message_id: own + 1_000_000, rating }),
         await api.rate(tenant, { session_id, message_id: own - 1, rating }),
         await api.rate(tenant, { session_id: randomUUID(), message_id: own, rating }),
         await api.rate(otherBot, { session_id, message_id: own, rating }),
-        await api.rate(stranger, { session_id, message_id: own, rating }),
+        await api.rate(other, { session_id, message_id: own, rating }),
       ];
       for (const answer of answers) expect(refusal(answer)).toBe(errorOf(404, "message_not_found"));
       expect((await transcript(contract, tenant, session_id)).messages.map((message) => message.rating)).toEqual([
@@ -192,7 +192,7 @@ export function exportSuite(shared: () => Contract): void {
       ]);
     });
 
-    test("that is malformed is refused [D27/1]", async () => {
+    test("a malformed rating gets 400 [D27/1]", async () => {
       const good = { session_id: randomUUID(), message_id: 1, rating: "up" };
       const wrong: [Record<string, unknown>, string][] = [
         [{ rating: "sideways" }, "invalid_message"],
@@ -213,13 +213,13 @@ export function exportSuite(shared: () => Contract): void {
     });
   });
 
-  test("a stranger's token opens no other workspace, by any call [5/9] [4.4/2]", async () => {
+  test("a token of another workspace gets 404 from export and playground [5/9] [4.4/2]", async () => {
     const session_id = randomUUID();
     await api.chat(tenant, { session_id });
-    const stranger = await createTenant(contract.admin);
-    const theirs = await ownerToken(contract, stranger);
-    expect(refusal(await api.exported(theirs, session_id))).toBe(detailOf(404, "session_not_found"));
-    expect(refusal(await api.refusedPlayground(theirs, { bot_slug: tenant.botSlug }))).toBe(
+    const other = await createTenant(contract.admin);
+    const otherToken = await ownerToken(contract, other);
+    expect(refusal(await api.exported(otherToken, session_id))).toBe(detailOf(404, "session_not_found"));
+    expect(refusal(await api.refusedPlayground(otherToken, { bot_slug: tenant.botSlug }))).toBe(
       detailOf(404, "bot_not_found"),
     );
     const { messages } = await transcript(contract, tenant, session_id);

@@ -18,18 +18,18 @@ export function sessionsSuite(shared: () => Contract): void {
   });
   beforeEach(() => contract.provider.reset());
 
-  const botOf = (model: string) => addBot(contract, tenant, `bot-${randomUUID().slice(0, 8)}`, model);
+  const createBot = (model: string) => addBot(contract, tenant, `bot-${randomUUID().slice(0, 8)}`, model);
 
-  describe("a session", () => {
-    test("with two turns at once runs both; the later prompt holds finished turns alone, and the export no open one [D14/1-2] [D17/3] [4.3/7]", async () => {
-      const asked = (index: number) => () => contract.provider.requests.length > index;
+  describe("sessions", () => {
+    test("two concurrent turns both run; prompts and the export contain only finished turns [D14/1-2] [D17/3] [4.3/7]", async () => {
+      const hasRequest = (index: number) => () => contract.provider.requests.length > index;
       contract.provider.script([{}, { everyMs: 250 }, { everyMs: 250 }]);
       const session_id = randomUUID();
       await api.chat(tenant, { session_id, message: "Finished." });
       const events = eventsOf(await api.openChat(tenant, { session_id, message: "First." }));
-      await expect.poll(asked(1)).toBe(true);
+      await expect.poll(hasRequest(1)).toBe(true);
       const second = api.chat(tenant, { session_id, message: "Second." });
-      await expect.poll(asked(2)).toBe(true);
+      await expect.poll(hasRequest(2)).toBe(true);
       expect(
         promptOf(contract, 2)
           .filter(({ role }) => role === "user")
@@ -52,7 +52,7 @@ export function sessionsSuite(shared: () => Contract): void {
       ]);
     });
 
-    test("of the same id in another workspace is another session [D13/1] [5/9]", async () => {
+    test("the same session id in another workspace is a separate session [D13/1] [5/9]", async () => {
       const other = await createTenant(contract.admin, { model: "openai:echo" });
       const session_id = randomUUID();
       await api.chat(tenant, { session_id, message: "A secret of the first workspace." });
@@ -65,14 +65,14 @@ export function sessionsSuite(shared: () => Contract): void {
       expect(messages.map(({ content }) => content)).toEqual(["Hello from the second.", "Hello from the second."]);
     });
 
-    test("of another bot of the workspace is refused before the stream [D13/2] [7.3/1]", async () => {
+    test("a session id of another bot of the workspace gets session_not_found [D13/2] [7.3/1]", async () => {
       const session_id = randomUUID();
       await api.chat(tenant, { session_id });
-      const other = await botOf("openai:default");
+      const other = await createBot("openai:default");
       expect(refusal(await api.refusedChat(other, { session_id }))).toBe(errorOf(404, "session_not_found"));
     });
 
-    test("that was deleted takes no more messages [D13/3] [3/2] [7.3/1]", async () => {
+    test("a deleted session accepts no more messages [D13/3] [3/2] [7.3/1]", async () => {
       const session_id = randomUUID();
       await api.chat(tenant, { session_id });
       await contract.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId: session_id });
@@ -80,8 +80,8 @@ export function sessionsSuite(shared: () => Contract): void {
     });
   });
 
-  describe("the playground", () => {
-    test("streams the same events in sessions of its own, and counts [4.4/1-2] [5/3] [D26/1-3]", async () => {
+  describe("playground", () => {
+    test("the playground streams the same events in its own sessions, and its replies count [4.4/1-2] [5/3] [D26/1-3]", async () => {
       const owned = await createTenant(contract.admin);
       const { botSlug: bot_slug } = owned;
       const token = await ownerToken(contract, owned);
@@ -100,13 +100,13 @@ export function sessionsSuite(shared: () => Contract): void {
       expect(await usedMessages(contract, owned)).toBe(1);
 
       expect(refusal(await api.refusedChat(owned, { session_id }))).toBe(errorOf(404, "session_not_found"));
-      const widgets = randomUUID();
-      await api.chat(owned, { session_id: widgets });
-      const refused = await api.refusedPlayground(token, { bot_slug, session_id: widgets });
+      const widgetSession = randomUUID();
+      await api.chat(owned, { session_id: widgetSession });
+      const refused = await api.refusedPlayground(token, { bot_slug, session_id: widgetSession });
       expect(refusal(refused)).toBe('404 {"detail":"session_not_found"}');
     });
 
-    test("knows the caller's own bots alone, and says errors as detail [4.4/2] [7.3/1] [D26/4-5]", async () => {
+    test("the playground finds only bots of the caller's workspace, and its errors are detail [4.4/2] [7.3/1] [D26/4-5]", async () => {
       const token = await ownerToken(contract, tenant);
       const foreign = await createTenant(contract.admin);
       for (const bot_slug of ["no-such-bot", foreign.botSlug, "' OR 1=1 --"])

@@ -7,41 +7,41 @@ import { figure } from "../../system/full.ts";
 import { pool } from "../../system/pool.ts";
 import { createTenant } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";
-import type { EdgeStage } from "../edge-stage.ts";
+import type { EdgeFixture } from "../edge-fixture.ts";
 import { lastMessage } from "../scripted-faults.ts";
 
 const VISITORS = figure(100, 1_000);
 
-export function leavingSuite(shared: () => EdgeStage): void {
-  let stage: EdgeStage;
+export function disconnectsSuite(shared: () => EdgeFixture): void {
+  let fixture: EdgeFixture;
   beforeAll(() => {
-    stage = shared();
+    fixture = shared();
   });
 
-  test(`${VISITORS} visitors leave at a random token: the provider is told within a second, and nothing is held`, async () => {
-    const { system } = stage;
+  test(`${VISITORS} visitors disconnect at a random token: the provider request is cancelled within a second, and no hold remains`, async () => {
+    const { system } = fixture;
     const tenant = await createTenant(system.admin, { plan: "scale", model: "openai:tokens-1000-every-20" });
-    const leftAt = new Map<string, number>();
+    const disconnectedAt = new Map<string, number>();
 
-    async function visitAndLeave(index: number): Promise<void> {
+    async function visitAndDisconnect(index: number): Promise<void> {
       const name = `visitor ${index}`;
-      const leaving = new AbortController();
-      const init = { headers: { "x-forwarded-for": newAddress() }, signal: leaving.signal };
+      const disconnect = new AbortController();
+      const init = { headers: { "x-forwarded-for": newAddress() }, signal: disconnect.signal };
       const response = await postChat(system.url(index % 3), tenant, { message: name }, init);
       const tokens = 1 + Math.floor(Math.random() * 25);
-      let seen = 0;
+      let received = 0;
       for await (const item of readSse(response))
-        if ("event" in item && item.event === "token" && ++seen === tokens) break;
-      // Leaving the loop has closed the connection.
-      leftAt.set(name, Date.now());
+        if ("event" in item && item.event === "token" && ++received === tokens) break;
+      // Breaking out of the loop closed the connection.
+      disconnectedAt.set(name, Date.now());
     }
-    await pool(VISITORS, 25, visitAndLeave);
+    await pool(VISITORS, 25, visitAndDisconnect);
 
-    const calls = () => system.provider.requests.filter((request) => leftAt.has(lastMessage(request.body)));
+    const providerRequests = () => system.provider.requests.filter((request) => disconnectedAt.has(lastMessage(request.body)));
     await expect
-      .poll(() => calls().filter(({ closedByClientAt }) => closedByClientAt).length, { timeout: 5_000 })
+      .poll(() => providerRequests().filter(({ closedByClientAt }) => closedByClientAt).length, { timeout: 5_000 })
       .toBe(VISITORS);
-    const delays = calls().map((call) => (call.closedByClientAt ?? 0) - (leftAt.get(lastMessage(call.body)) ?? 0));
+    const delays = providerRequests().map((request) => (request.closedByClientAt ?? 0) - (disconnectedAt.get(lastMessage(request.body)) ?? 0));
     expect(Math.max(...delays)).toBeLessThanOrEqual(1_000);
 
     await expect
@@ -55,21 +55,21 @@ export function leavingSuite(shared: () => EdgeStage): void {
     expect(statuses).toEqual(["cancelled"]);
   });
 
-  test("visitors who leave before their stream is open leave nothing behind", async () => {
-    const { system } = stage;
+  test("visitors who disconnect before their stream opens leave no hold, no open turn and no provider request", async () => {
+    const { system } = fixture;
     const tenant = await createTenant(system.admin, { plan: "scale", model: "openai:tokens-1000-every-20" });
     await pool(figure(60, 1_000), 20, async (index) => {
-      const leaving = new AbortController();
-      const init = { headers: { "x-forwarded-for": newAddress() }, signal: leaving.signal };
-      const answer = postChat(system.url(index % 3), tenant, { message: `early ${index}` }, init).catch(
+      const disconnect = new AbortController();
+      const init = { headers: { "x-forwarded-for": newAddress() }, signal: disconnect.signal };
+      const pending = postChat(system.url(index % 3), tenant, { message: `early ${index}` }, init).catch(
         () => undefined,
       );
       await sleep(Math.random() * 30);
-      leaving.abort();
-      await answer;
+      disconnect.abort();
+      await pending;
     });
-    const calls = () => system.provider.requests.filter(({ body }) => lastMessage(body).startsWith("early "));
-    const open = () => calls().filter((call) => !call.closedByClientAt && !call.endedAt);
+    const providerRequests = () => system.provider.requests.filter(({ body }) => lastMessage(body).startsWith("early "));
+    const open = () => providerRequests().filter((request) => !request.closedByClientAt && !request.endedAt);
     await expect.poll(() => open().length, { timeout: 5_000 }).toBe(0);
     await expect
       .poll(() => readBalance(system.database, tenant.workspaceId), { timeout: 20_000 })

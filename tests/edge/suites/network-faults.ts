@@ -5,28 +5,28 @@ import { pool } from "../../system/pool.ts";
 import type { ServiceProcess } from "../../system/processes.ts";
 import { createTenant, type System, type Tenant } from "../../system/system.ts";
 import { type Seen, visit } from "../../system/visitors.ts";
-import type { EdgeStage } from "../edge-stage.ts";
-import { expectNoOtherText, expectOneEnd } from "../one-end.ts";
+import type { EdgeFixture } from "../edge-fixture.ts";
+import { expectNoForeignText, expectWellFormed } from "../stream-assertions.ts";
 
 const TEXT = Array.from({ length: 30 }, (_, index) => `t${index} `).join("");
 const NAMES = ["conversation", "quota", "llm"] as const;
 
-/** A network between the edge and each service that cuts, turns bytes over, resets, and refuses. */
-export function brokenWiresSuite(shared: () => EdgeStage): void {
+/** Puts a proxy between the edge and each service that cuts, corrupts, resets and refuses connections. */
+export function networkFaultsSuite(shared: () => EdgeFixture): void {
   let system: System;
   let edge: ServiceProcess;
   let tenant: Tenant;
-  let wires: Record<(typeof NAMES)[number], TcpProxy>;
+  let proxies: Record<(typeof NAMES)[number], TcpProxy>;
 
   beforeAll(async () => {
     ({ system } = shared());
-    const wire = (service: ServiceProcess) => startTcpProxy({ targetPort: service.port });
-    wires = {
-      conversation: await wire(system.conversation),
-      quota: await wire(system.quota),
-      llm: await wire(system.llm),
+    const proxy = (service: ServiceProcess) => startTcpProxy({ targetPort: service.port });
+    proxies = {
+      conversation: await proxy(system.conversation),
+      quota: await proxy(system.quota),
+      llm: await proxy(system.llm),
     };
-    const target = (name: (typeof NAMES)[number]) => `127.0.0.1:${wires[name].port}`;
+    const target = (name: (typeof NAMES)[number]) => `127.0.0.1:${proxies[name].port}`;
     [edge, tenant] = await Promise.all([
       system.startEdge({
         CONVERSATION_TARGET: target("conversation"),
@@ -38,22 +38,22 @@ export function brokenWiresSuite(shared: () => EdgeStage): void {
   });
   afterAll(async () => {
     await edge.stop();
-    await Promise.all(Object.values(wires).map((wire) => wire.close()));
+    await Promise.all(Object.values(proxies).map((proxy) => proxy.close()));
   });
 
   const visitHere = () => visit(`http://127.0.0.1:${edge.port}`, tenant);
 
-  /** A stream with one end, or a plain refusal; never a connection that breaks, and never a hang. */
-  function expectOrderly(seen: Seen, what: string, isIntact = true): void {
-    if (seen.kind === "plain") expect(seen.status, what).toBe(503);
-    else if (seen.kind === "broken") expect.fail(`${what}: the connection broke`);
+  /** Expects a well-formed stream or a plain 503, and no broken connection. */
+  function expectOrderly(seen: Seen, label: string, isTextIntact = true): void {
+    if (seen.kind === "plain") expect(seen.status, label).toBe(503);
+    else if (seen.kind === "broken") expect.fail(`${label}: the connection broke`);
     else {
-      expectOneEnd(seen.result, what);
-      if (isIntact) expectNoOtherText(seen.result, TEXT, what);
+      expectWellFormed(seen.result, label);
+      if (isTextIntact) expectNoForeignText(seen.result, TEXT, label);
     }
   }
 
-  async function healthy(): Promise<void> {
+  async function waitUntilHealthy(): Promise<void> {
     await expect
       .poll(
         async () => {
@@ -66,32 +66,32 @@ export function brokenWiresSuite(shared: () => EdgeStage): void {
   }
 
   test.each(NAMES)(
-    "the wire to %s is cut, or a byte of it turned over, anywhere: one done, last, or a plain 503",
+    "a visitor gets a well-formed stream or a plain 503 when the connection to %s is cut or corrupted at any byte",
     async (name) => {
       for (const fault of ["cutAfterBytes", "corruptAfterBytes"] as const) {
         for (let bytes = 0; bytes < 1_400; bytes += 140) {
-          wires[name][fault](bytes);
+          proxies[name][fault](bytes);
           const seen = await pool(3, 3, visitHere);
-          await wires[name].resume();
-          wires[name].resetAll();
-          // Without TLS between the services nothing but TCP vouches for the bytes of a text.
+          await proxies[name].resume();
+          proxies[name].resetAll();
+          // A corrupted byte may change the text: without TLS between the services only TCP's checksum protects it.
           for (const each of seen) expectOrderly(each, `${name} ${fault} ${bytes}`, fault === "cutAfterBytes");
         }
       }
-      await healthy();
+      await waitUntilHealthy();
     },
   );
 
-  test("every wire is reset amid streams, and refused for a while: nothing hangs", async () => {
+  test("no visit hangs when connections are reset during streams and then refused", async () => {
     for (const name of NAMES) {
       const visits = pool(8, 8, visitHere);
       await sleep(80);
-      wires[name].resetAll();
+      proxies[name].resetAll();
       for (const each of await visits) expectOrderly(each, `${name} reset`);
-      await wires[name].drop();
+      await proxies[name].drop();
       for (const each of await pool(3, 3, visitHere)) expectOrderly(each, `${name} refused`);
-      await wires[name].resume();
+      await proxies[name].resume();
     }
-    await healthy();
+    await waitUntilHealthy();
   });
 }

@@ -7,36 +7,36 @@ import { createTenant } from "../../system/system.ts";
 import { createApi } from "../support/api.ts";
 import { type Contract, transcript } from "../support/contract.ts";
 
-/** What takes long begins with the system and is looked at when the other suites are over. */
-export type Patience = {
+/** Slow scenarios that start with the system and are checked after most other suites. */
+export type Timeouts = {
   heartbeat: Promise<{ silenceMs: number; afterwards: string }>;
   drip: Promise<{ closedAfterMs: number }>;
   orphan: Promise<{ status: unknown; content: unknown; afterMs: number }>;
 };
 
-export function beginPatience(contract: Contract): Patience {
-  const waits = { heartbeat: waitForHeartbeat(contract), drip: dripRequest(contract), orphan: leaveOrphan(contract) };
-  // A failure is the test's to report, not the process's.
-  for (const wait of Object.values(waits)) wait.catch(() => undefined);
-  return waits;
+export function startTimeouts(contract: Contract): Timeouts {
+  const scenarios = { heartbeat: waitForHeartbeat(contract), drip: dripRequest(contract), orphan: orphanTurn(contract) };
+  // The test that awaits the promise reports its failure; without this the process would report an unhandled rejection.
+  for (const scenario of Object.values(scenarios)) scenario.catch(() => undefined);
+  return scenarios;
 }
 
-export function patienceSuite(patience: () => Patience): void {
-  test("a silent stream is kept alive by a comment after 15 s [D21/1]", async () => {
-    const { silenceMs, afterwards } = await patience().heartbeat;
+export function timeoutsSuite(timeouts: () => Timeouts): void {
+  test("a silent stream gets a heartbeat comment after 15 s [D21/1]", async () => {
+    const { silenceMs, afterwards } = await timeouts().heartbeat;
     expect(silenceMs).toBeGreaterThan(14_500);
     expect(silenceMs).toBeLessThan(17_000);
     expect(afterwards).toBe("done");
   });
 
-  test("a request that comes at one byte a second is closed at the request timeout [H/7]", async () => {
-    const { closedAfterMs } = await patience().drip;
+  test("a request body sent at one byte a second is closed at the request timeout [H/7]", async () => {
+    const { closedAfterMs } = await timeouts().drip;
     expect(closedAfterMs).toBeGreaterThan(29_000);
     expect(closedAfterMs).toBeLessThan(34_000);
   });
 
-  test("the turn of an edge that died is closed as interrupted within 60 s [D17/2]", async () => {
-    const { status, afterMs } = await patience().orphan;
+  test("the turn of a killed edge is closed as interrupted within 60 s [D17/2]", async () => {
+    const { status, afterMs } = await timeouts().orphan;
     expect(status).toBe("interrupted");
     expect(afterMs).toBeLessThan(60_000);
   });
@@ -70,7 +70,7 @@ async function dripRequest(contract: Contract): Promise<{ closedAfterMs: number 
   return { closedAfterMs: performance.now() - startedAt };
 }
 
-async function leaveOrphan(contract: Contract): Promise<{ status: unknown; content: unknown; afterMs: number }> {
+async function orphanTurn(contract: Contract): Promise<{ status: unknown; content: unknown; afterMs: number }> {
   const [tenant, edge] = await Promise.all([
     createTenant(contract.admin, { model: "patient:tokens-1000-every-100" }),
     contract.startEdge({}),

@@ -9,6 +9,7 @@ import { createTenant, type System, startSystem, type Tenant } from "../system/s
 import { type Certificates, createCertificates } from "./certificates.ts";
 import { type Fault, type Proxies, startProxies } from "./proxies.ts";
 
+// `mends` and `mend` are published keys of --json.
 type Finding = { check: string; result: string; message: string; mends: { proxy: string | null; mend: string }[] };
 type Report = { verdict: string; proxies: string[]; findings: Finding[] };
 

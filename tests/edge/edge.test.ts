@@ -22,38 +22,26 @@ import { startSlowReaders, slowReadersSuite } from "./suites/slow-readers.ts";
 // replicas, and their results are checked later.
 describe("the edge", () => {
   let fixture: EdgeFixture;
-  const frozen = once(() => {
-    const started = {
-      conversation: startFrozenPeer(fixture.system, "conversation"),
-      quota: startFrozenPeer(fixture.system, "quota"),
-      "llm-proxy": startFrozenPeer(fixture.system, "llm-proxy"),
-    };
-    // The test that awaits the promise reports its failure; without this the process would report an unhandled rejection.
-    for (const each of Object.values(started)) each.catch(() => undefined);
-    return started;
-  });
-  const slowReaders = once(() => {
-    const started = startSlowReaders(fixture.system);
-    started.catch(() => undefined);
-    return started;
-  });
-  const longStreams = once(() => {
-    const started = startLongStreams(fixture.system);
-    started.catch(() => undefined);
-    return started;
-  });
+  const frozenPeers = {
+    conversation: startOnce(() => startFrozenPeer(fixture.system, "conversation")),
+    quota: startOnce(() => startFrozenPeer(fixture.system, "quota")),
+    "llm-proxy": startOnce(() => startFrozenPeer(fixture.system, "llm-proxy")),
+  };
+  const slowReaders = startOnce(() => startSlowReaders(fixture.system));
+  const longStreams = startOnce(() => startLongStreams(fixture.system));
+  const startFrozenPeers = () => Object.values(frozenPeers).map((start) => start());
 
   beforeAll(async () => {
     fixture = await startEdgeFixture();
     // In the full run each scenario starts when its own test does, so that they do not share the CPU.
     if (isFull) return;
-    frozen();
+    void startFrozenPeers();
     void slowReaders();
     void longStreams();
   });
   afterAll(async () => {
     // A peer that is still stopped (SIGSTOP) cannot handle SIGTERM.
-    if (!isFull) await Promise.allSettled(Object.values(frozen()));
+    if (!isFull) await Promise.allSettled(startFrozenPeers());
     await fixture.stop();
   });
 
@@ -64,7 +52,7 @@ describe("the edge", () => {
   describe("drain", () => drainSuite(shared));
   describe("stream caps", () => capsSuite(shared));
   describeWith("nginx", "behind nginx", () => behindNginxSuite(shared));
-  describe("frozen peers", () => frozenPeersSuite(frozen));
+  describe("frozen peers", () => frozenPeersSuite(frozenPeers));
   describe("slow readers", () => slowReadersSuite(slowReaders));
   describe("long streams", () => longStreamsSuite(longStreams));
   // The suites below measure times, so they run after the slow scenarios have ended.
@@ -82,11 +70,15 @@ describe("the edge", () => {
   describe("the logs", () => logsSuite(shared));
 });
 
-/** Runs `start` on the first call and returns the same result on every call. */
-function once<T extends object>(start: () => T): () => T {
-  let started: T | undefined;
+/** Runs `start` on the first call and returns the same promise on every call. The test that awaits it reports a failure. */
+function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
+  let started: Promise<T> | undefined;
   return () => {
-    started ??= start();
+    if (started === undefined) {
+      started = start();
+      // Without this, a failure before the test awaits the promise would be an unhandled rejection.
+      started.catch(() => undefined);
+    }
     return started;
   };
 }

@@ -20,7 +20,7 @@ const TARGETS: Record<DatabaseOwner, string> = {
   "llm-proxy": "LLM_TARGET",
 };
 
-export type FrozenPeers = Record<DatabaseOwner, Promise<Frozen>>;
+export type FrozenPeers = Record<DatabaseOwner, () => Promise<Frozen>>;
 
 /** Starts a replica and an edge that uses it, and freezes the replica with SIGSTOP. */
 export async function startFrozenPeer(system: System, name: DatabaseOwner): Promise<Frozen> {
@@ -63,9 +63,9 @@ async function observe(url: string, tenant: Tenant, freeze: () => void, isFrozen
   return { status: response.status, events, afterMs: performance.now() - frozenAt };
 }
 
-export function frozenPeersSuite(started: () => FrozenPeers): void {
+export function frozenPeersSuite(frozenPeers: FrozenPeers): void {
   test("a stream ends with error and done within 15 s when llm-proxy freezes", async () => {
-    const { openStream, newRequest, hasRecovered } = await started()["llm-proxy"];
+    const { openStream, newRequest, hasRecovered } = await frozenPeers["llm-proxy"]();
     for (const { events, afterMs } of [openStream, newRequest]) {
       expect(events.slice(-2)).toEqual(["error", "done"]);
       expect(afterMs).toBeLessThan(15_500);
@@ -74,7 +74,7 @@ export function frozenPeersSuite(started: () => FrozenPeers): void {
   });
 
   test("a stream ends with error and done within 15 s, without tokens, when quota is frozen", async () => {
-    const { openStream, newRequest, hasRecovered } = await started().quota;
+    const { openStream, newRequest, hasRecovered } = await frozenPeers.quota();
     for (const { events, afterMs } of [openStream, newRequest]) {
       expect(events).toEqual(["meta", "error", "done"]);
       expect(afterMs).toBeLessThan(15_500);
@@ -83,7 +83,7 @@ export function frozenPeersSuite(started: () => FrozenPeers): void {
   });
 
   test("when conversation freezes, an open stream ends with error once its outcome cannot be stored, and new requests get 503 within 15 s", async () => {
-    const { openStream, newRequest, hasRecovered } = await started().conversation;
+    const { openStream, newRequest, hasRecovered } = await frozenPeers.conversation();
     expect(openStream.events.slice(-2)).toEqual(["error", "done"]);
     // The reply takes three seconds, then the edge tries to store its outcome for ten.
     expect(openStream.afterMs).toBeLessThan(18_500);

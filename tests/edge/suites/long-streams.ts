@@ -19,7 +19,7 @@ export type LongStreams = {
 
 /** Starts one stream that outlives its connection's maximum age, and two whose service drains. */
 export async function startLongStreams(system: System): Promise<LongStreams> {
-  const talk = async (url: string, tokens: number): Promise<Outcome> => {
+  const streamReply = async (url: string, tokens: number): Promise<Outcome> => {
     const tenant = await createTenant(system.admin, { model: `openai:tokens-${tokens}-every-100` });
     const response = await postChat(url, tenant, {}, { headers: { "x-forwarded-for": newAddress() } });
     const { text, done } = await readChat(response);
@@ -29,15 +29,15 @@ export async function startLongStreams(system: System): Promise<LongStreams> {
   const drain = async (name: "llm-proxy" | "conversation", target: string) => {
     const replica = await system.startReplica(name);
     const edge = await system.startEdge({ [target]: `127.0.0.1:${replica.port}` });
-    const talking = talk(`http://127.0.0.1:${edge.port}`, DRAINED_TOKENS);
+    const streaming = streamReply(`http://127.0.0.1:${edge.port}`, DRAINED_TOKENS);
     await sleep(2_000);
     const exit = replica.process().stop("SIGTERM", 40_000);
     // The restarted replica stores the turn's outcome.
     if (name === "conversation") await exit.then(() => replica.start());
-    return { outcome: await talking, exit: await exit };
+    return { outcome: await streaming, exit: await exit };
   };
   const [long, ...drained] = await Promise.all([
-    talk(system.url(), LONG_TOKENS),
+    streamReply(system.url(), LONG_TOKENS),
     drain("llm-proxy", "LLM_TARGET"),
     drain("conversation", "CONVERSATION_TARGET"),
   ]);

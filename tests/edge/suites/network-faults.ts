@@ -44,12 +44,12 @@ export function networkFaultsSuite(shared: () => EdgeFixture): void {
   const visitHere = () => visit(`http://127.0.0.1:${edge.port}`, tenant);
 
   /** Expects a well-formed stream or a plain 503, and no broken connection. */
-  function expectOrderly(seen: Seen, label: string, isTextIntact = true): void {
-    if (seen.kind === "plain") expect(seen.status, label).toBe(503);
-    else if (seen.kind === "broken") expect.fail(`${label}: the connection broke`);
+  function expectOrderly(result: Seen, label: string, isTextIntact = true): void {
+    if (result.kind === "plain") expect(result.status, label).toBe(503);
+    else if (result.kind === "broken") expect.fail(`${label}: the connection broke`);
     else {
-      expectWellFormed(seen.result, label);
-      if (isTextIntact) expectNoForeignText(seen.result, TEXT, label);
+      expectWellFormed(result.result, label);
+      if (isTextIntact) expectNoForeignText(result.result, TEXT, label);
     }
   }
 
@@ -57,8 +57,8 @@ export function networkFaultsSuite(shared: () => EdgeFixture): void {
     await expect
       .poll(
         async () => {
-          const seen = await visitHere();
-          return seen.kind === "stream" && seen.finish;
+          const result = await visitHere();
+          return result.kind === "stream" && result.finish;
         },
         { timeout: 20_000 },
       )
@@ -71,11 +71,11 @@ export function networkFaultsSuite(shared: () => EdgeFixture): void {
       for (const fault of ["cutAfterBytes", "corruptAfterBytes"] as const) {
         for (let bytes = 0; bytes < 1_400; bytes += 140) {
           proxies[name][fault](bytes);
-          const seen = await pool(3, 3, visitHere);
+          const results = await pool(3, 3, visitHere);
           await proxies[name].resume();
           proxies[name].resetAll();
           // A corrupted byte may change the text: without TLS between the services only TCP's checksum protects it.
-          for (const each of seen) expectOrderly(each, `${name} ${fault} ${bytes}`, fault === "cutAfterBytes");
+          for (const each of results) expectOrderly(each, `${name} ${fault} ${bytes}`, fault === "cutAfterBytes");
         }
       }
       await waitUntilHealthy();

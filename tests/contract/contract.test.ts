@@ -12,19 +12,19 @@ import { requestSuite } from "./suites/request.ts";
 import { sessionsSuite } from "./suites/sessions.ts";
 import { streamSuite } from "./suites/stream.ts";
 import { startTimeouts, type Timeouts, timeoutsSuite } from "./suites/timeouts.ts";
-import { type Contract, startContract } from "./support/contract.ts";
+import { type ContractSystem, startContractSystem } from "./support/contract-system.ts";
 
 // All suites share one system, but each has its own tenants and client addresses. To run one suite, pass its name to -t.
-let contract: Contract;
+let system: ContractSystem;
 let timeouts: Timeouts;
 
 beforeAll(async () => {
-  contract = await startContract();
-  timeouts = startTimeouts(contract);
+  system = await startContractSystem();
+  timeouts = startTimeouts(system);
 });
-afterAll(() => contract.stop());
+afterAll(() => system.stop());
 
-const shared = () => contract;
+const shared = () => system;
 
 describe("requests", () => requestSuite(shared));
 describe("key and origin", () => keyAndOriginSuite(shared));

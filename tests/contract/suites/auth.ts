@@ -6,18 +6,18 @@ import { base64url, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJ
 import { beforeAll, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, bearer, createApi, exportPath } from "../support/api.ts";
-import { type Contract, detailOf, ownerClaims, refusal } from "../support/contract.ts";
+import { type ContractSystem, detailOf, ownerClaims, refusal } from "../support/contract-system.ts";
 
-export function authSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function authSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
   const sessionId = randomUUID();
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin);
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin);
     await api.chat(tenant, { session_id: sessionId });
   });
 
@@ -41,11 +41,11 @@ export function authSuite(shared: () => Contract): void {
   const now = () => Math.floor(Date.now() / 1_000);
 
   /** Returns a token from the OAuth 2.0 token endpoint. */
-  const issueToken = () => contract.sso.token({ workspaceId: tenant.workspaceId });
+  const issueToken = () => system.sso.token({ workspaceId: tenant.workspaceId });
 
   /** Signs valid claims with these changes; undefined omits a claim. */
   const signClaims = (claims: Record<string, unknown>) =>
-    contract.sso.sign({ ...ownerClaims(contract, tenant), ...claims } as JWTPayload);
+    system.sso.sign({ ...ownerClaims(system, tenant), ...claims } as JWTPayload);
 
   test("an access token of the single sign-on gives access to its workspace [5/3-4] [5/8] [4.4/1]", async () => {
     expect(await answers(`Bearer ${await issueToken()}`)).toEqual(accepted);
@@ -87,17 +87,17 @@ export function authSuite(shared: () => Contract): void {
     for (const claims of [
       { exp: now() - 20 },
       { nbf: now() + 20 },
-      { aud: ["https://x.example", contract.sso.audience] },
+      { aud: ["https://x.example", system.sso.audience] },
     ])
       expect(await answers(`Bearer ${await signClaims(claims)}`), JSON.stringify(claims)).toEqual(accepted);
   });
 
   test("a token that is not signed with the single sign-on's private key gets 401 [D23/2] [H/9]", async () => {
-    const { keys } = (await (await fetch(contract.sso.jwksUrl)).json()) as { keys: JWK[] };
+    const { keys } = (await (await fetch(system.sso.jwksUrl)).json()) as { keys: JWK[] };
     const publicJwk = keys[0] ?? {};
     const own = await generateKeyPair("RS256", { extractable: true });
     const ownJwk = await exportJWK(own.publicKey);
-    const claims = ownerClaims(contract, tenant);
+    const claims = ownerClaims(system, tenant);
     const part = (value: object) => base64url.encode(JSON.stringify(value));
     const sign = (header: object, key: typeof own.privateKey | Uint8Array) =>
       new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: publicJwk.kid ?? "", ...header }).sign(key);
@@ -131,7 +131,7 @@ export function authSuite(shared: () => Contract): void {
   });
 
   test("a token without a valid workspace claim gets no_workspace [5/11] [7.2/2] [D23/5] [H/9]", async () => {
-    expect(await answers(`Bearer ${await contract.sso.token({})}`)).toEqual(bothRefuse(401, "no_workspace"));
+    expect(await answers(`Bearer ${await system.sso.token({})}`)).toEqual(bothRefuse(401, "no_workspace"));
     const claims = [
       undefined,
       null,
@@ -166,7 +166,7 @@ export function authSuite(shared: () => Contract): void {
   });
 
   test("the name of the workspace claim is configurable [D23/4]", async () => {
-    const edge = await contract.startEdge({ JWT_WORKSPACE_CLAIM: "https://example.com/org" });
+    const edge = await system.startEdge({ JWT_WORKSPACE_CLAIM: "https://example.com/org" });
     const other = await createApi(`http://127.0.0.1:${edge.port}`);
     const elsewhere = { workspace_id: undefined, "https://example.com/org": tenant.workspaceId };
     expect(await answers(`Bearer ${await signClaims(elsewhere)}`, other)).toEqual(accepted);
@@ -174,17 +174,17 @@ export function authSuite(shared: () => Contract): void {
   });
 
   test("when the key set is unreachable, tokens of cached keys still work and an unknown key gets 503 [D23/8]", async () => {
-    const { keys } = (await (await fetch(contract.sso.jwksUrl)).json()) as { keys: JWK[] };
+    const { keys } = (await (await fetch(system.sso.jwksUrl)).json()) as { keys: JWK[] };
     const keySet = createServer((_, response) => response.end(JSON.stringify({ keys })));
     await once(keySet.listen(0, "127.0.0.1"), "listening");
-    const edge = await contract.startEdge({ JWKS_URL: `http://127.0.0.1:${(keySet.address() as AddressInfo).port}/` });
+    const edge = await system.startEdge({ JWKS_URL: `http://127.0.0.1:${(keySet.address() as AddressInfo).port}/` });
     const at = await createApi(`http://127.0.0.1:${edge.port}`);
     const known = `Bearer ${await signClaims({})}`;
     expect(await answers(known, at)).toEqual(accepted);
     keySet.close();
     keySet.closeAllConnections();
     const { privateKey } = await generateKeyPair("ES256");
-    const unknown = await new SignJWT(ownerClaims(contract, tenant))
+    const unknown = await new SignJWT(ownerClaims(system, tenant))
       .setProtectedHeader({ alg: "ES256", kid: "new" })
       .sign(privateKey);
     expect(await answers(`Bearer ${unknown}`, at)).toEqual(bothRefuse(503, "auth_unavailable"));

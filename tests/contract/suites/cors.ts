@@ -2,17 +2,17 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import type { Api } from "../support/api.ts";
-import { type Contract, UNKNOWN_KEY } from "../support/contract.ts";
+import { type ContractSystem, UNKNOWN_KEY } from "../support/contract-system.ts";
 
-export function corsSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function corsSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin);
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin);
   });
 
   const EXPOSED = "Retry-After, RateLimit, RateLimit-Policy";

@@ -3,10 +3,10 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { beforeAll, expect, test } from "vitest";
 import { root } from "../../system/processes.ts";
 import type { Api } from "../support/api.ts";
-import type { Contract } from "../support/contract.ts";
+import type { ContractSystem } from "../support/contract-system.ts";
 
 /** Runs last: the other suites validated each response against the description; this checks that they received every described one. */
-export function descriptionSuite(shared: () => Contract): void {
+export function descriptionSuite(shared: () => ContractSystem): void {
   let api: Api;
 
   beforeAll(() => {

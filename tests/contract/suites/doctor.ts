@@ -3,19 +3,19 @@ import { beforeAll, expect, test } from "vitest";
 import { readChat } from "../../system/chat.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, type Call, freshAddress } from "../support/api.ts";
-import { type Contract, errorOf, refusal, UNKNOWN_KEY, usedMessages } from "../support/contract.ts";
+import { type ContractSystem, errorOf, refusal, UNKNOWN_KEY, usedMessages } from "../support/contract-system.ts";
 
 type Meta = { client: Record<string, unknown>; http_version: string; forwarded_headers: string[]; server_time: string };
 
-export function doctorSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function doctorSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin);
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin);
   });
 
   const call = (fields: object, more: Partial<Call> = {}): Call => ({
@@ -38,7 +38,7 @@ export function doctorSuite(shared: () => Contract): void {
   const metaOf = async (request: Call) => (await eventsOf(request))[0]?.data as Meta;
 
   test("the doctor streams paced ticks without calling a provider or counting a message [D32/1] [D32/4]", async () => {
-    contract.provider.reset();
+    system.provider.reset();
     const response = await api.send(call({}));
     expect(response.headers.get("cache-control")).toBe("no-cache, no-transform");
     expect(response.headers.get("x-accel-buffering")).toBe("no");
@@ -49,8 +49,8 @@ export function doctorSuite(shared: () => Contract): void {
     expect(ticks.map(({ data }) => (data as { number: number }).number)).toEqual(ticks.map((_, index) => index + 1));
     expect((ticks.at(-1)?.at ?? 0) - (ticks[0]?.at ?? 0)).toBeGreaterThan(1_500);
     expect(events.at(-1)?.data).toEqual({ finish_reason: "stop", sent_ms: expect.any(Number) });
-    expect(contract.provider.requests).toEqual([]);
-    expect(await usedMessages(contract, tenant)).toBe(0);
+    expect(system.provider.requests).toEqual([]);
+    expect(await usedMessages(system, tenant)).toBe(0);
   });
 
   test("the doctor's stream matches the description and keeps the requested silence without a comment [D32/2]", async () => {

@@ -2,19 +2,19 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, bearer, exportPath } from "../support/api.ts";
-import { addBot, type Contract, detailOf, errorOf, ownerToken, refusal, transcript } from "../support/contract.ts";
+import { addBot, type ContractSystem, detailOf, errorOf, ownerToken, refusal, transcript } from "../support/contract-system.ts";
 
-export function exportSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function exportSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
   let token: string;
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin);
-    token = await ownerToken(contract, tenant);
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin);
+    token = await ownerToken(system, tenant);
   });
 
   const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$/;
@@ -39,7 +39,7 @@ export function exportSuite(shared: () => Contract): void {
         visitor_metadata: { a: 1 },
         message: "Hi 👋",
       });
-      const { session, messages } = await transcript(contract, tenant, session_id);
+      const { session, messages } = await transcript(system, tenant, session_id);
       expect(session).toEqual({
         id: session_id,
         bot_slug: tenant.botSlug,
@@ -87,9 +87,9 @@ export function exportSuite(shared: () => Contract): void {
 
     test("messages are exported in chronological order, user and assistant alternating [4.3/7]", async () => {
       const session_id = randomUUID();
-      const bot = await addBot(contract, tenant, "echo", "openai:echo");
+      const bot = await addBot(system, tenant, "echo", "openai:echo");
       for (const message of ["One.", "Two.", "Three."]) await api.chat(bot, { session_id, message });
-      const { session, messages } = await transcript(contract, tenant, session_id);
+      const { session, messages } = await transcript(system, tenant, session_id);
       const lines = messages.map(({ role, content }) => `${role}: ${content}`);
       expect(lines).toEqual(["One.", "Two.", "Three."].flatMap((text) => [`user: ${text}`, `assistant: ${text}`]));
       const times = messages.map(({ created_at }) => String(created_at));
@@ -99,13 +99,13 @@ export function exportSuite(shared: () => Contract): void {
     });
 
     test("the export lists the knowledge chunks of a reply [2.4/11]", async () => {
-      const withKnowledge = await createTenant(contract.admin);
+      const withKnowledge = await createTenant(system.admin);
       const { workspaceId, botSlug } = withKnowledge;
       const content = Buffer.from("# Parcels\n\nA parcel to Iceland takes nine days.");
-      await contract.admin.knowledge.addSource({ workspaceId, botSlug, name: "Shipping", format: "md", content });
+      await system.admin.knowledge.addSource({ workspaceId, botSlug, name: "Shipping", format: "md", content });
       const session_id = randomUUID();
       await api.chat(withKnowledge, { session_id, message: "How long does a parcel to Iceland take?" });
-      const { messages } = await transcript(contract, withKnowledge, session_id);
+      const { messages } = await transcript(system, withKnowledge, session_id);
       expect(messages[1]?.rag_chunks_used).toEqual([expect.any(Number)]);
       expect(messages[0]?.rag_chunks_used).toEqual([]);
     });
@@ -115,9 +115,9 @@ export function exportSuite(shared: () => Contract): void {
     test("a missing, foreign, deleted or malformed session id gets the same 404, byte for byte [2.3/10] [4.3/1] [4.3/8] [5/9] [5/12] [7.2/3] [D22/1] [D23/7]", async () => {
       const deleted = randomUUID();
       await api.chat(tenant, { session_id: deleted });
-      await contract.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId: deleted });
+      await system.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId: deleted });
       const foreign = randomUUID();
-      await api.chat(await createTenant(contract.admin), { session_id: foreign });
+      await api.chat(await createTenant(system.admin), { session_id: foreign });
       const existing = randomUUID();
       await api.chat(tenant, { session_id: existing });
 
@@ -132,8 +132,8 @@ export function exportSuite(shared: () => Contract): void {
         "..%2f..",
         `${existing}%20`,
       ];
-      const answers = await Promise.all(ids.map(async (id) => api.exported(await ownerToken(contract, tenant), id)));
-      const unknownWorkspaceToken = await contract.sso.token({ workspaceId: "unknown-workspace" });
+      const answers = await Promise.all(ids.map(async (id) => api.exported(await ownerToken(system, tenant), id)));
+      const unknownWorkspaceToken = await system.sso.token({ workspaceId: "unknown-workspace" });
       answers.push(await api.exported(unknownWorkspaceToken, existing));
       for (const [index, { headers, ...answer }] of answers.entries()) {
         expect(refusal({ headers, ...answer }), ids[index]).toBe(detailOf(404, "session_not_found"));
@@ -148,7 +148,7 @@ export function exportSuite(shared: () => Contract): void {
     test("an erased session gets 404 from export and chat [2.3/10] [3/2]", async () => {
       const session_id = randomUUID();
       await api.chat(tenant, { session_id });
-      await contract.admin.sessions.eraseSession({ workspaceId: tenant.workspaceId, sessionId: session_id });
+      await system.admin.sessions.eraseSession({ workspaceId: tenant.workspaceId, sessionId: session_id });
       expect(refusal(await api.exported(token, session_id))).toBe(detailOf(404, "session_not_found"));
       expect(refusal(await api.refusedChat(tenant, { session_id }))).toBe(errorOf(404, "session_not_found"));
     });
@@ -158,7 +158,7 @@ export function exportSuite(shared: () => Contract): void {
     test("a rating can be set, changed and cleared, and appears in the export [2.4/4] [D27/1]", async () => {
       const session_id = randomUUID();
       const { meta } = await api.chat(tenant, { session_id });
-      const stored = async () => (await transcript(contract, tenant, session_id)).messages.map(({ rating }) => rating);
+      const stored = async () => (await transcript(system, tenant, session_id)).messages.map(({ rating }) => rating);
       for (const [message_id, rating] of [
         [meta?.message_id, "up"],
         [String(meta?.message_id), "down"],
@@ -175,8 +175,8 @@ export function exportSuite(shared: () => Contract): void {
       const session_id = randomUUID();
       const { meta } = await api.chat(tenant, { session_id });
       const own = Number(meta?.message_id);
-      const otherBot = await addBot(contract, tenant, "other-bot");
-      const other = await createTenant(contract.admin);
+      const otherBot = await addBot(system, tenant, "other-bot");
+      const other = await createTenant(system.admin);
       const rating = "up";
       const answers = [
         await api.rate(tenant, { session_id, message_id: own + 1_000_000, rating }),
@@ -186,7 +186,7 @@ export function exportSuite(shared: () => Contract): void {
         await api.rate(other, { session_id, message_id: own, rating }),
       ];
       for (const answer of answers) expect(refusal(answer)).toBe(errorOf(404, "message_not_found"));
-      expect((await transcript(contract, tenant, session_id)).messages.map((message) => message.rating)).toEqual([
+      expect((await transcript(system, tenant, session_id)).messages.map((message) => message.rating)).toEqual([
         "",
         "",
       ]);
@@ -216,13 +216,13 @@ export function exportSuite(shared: () => Contract): void {
   test("a token of another workspace gets 404 from export and playground [5/9] [4.4/2]", async () => {
     const session_id = randomUUID();
     await api.chat(tenant, { session_id });
-    const other = await createTenant(contract.admin);
-    const otherToken = await ownerToken(contract, other);
+    const other = await createTenant(system.admin);
+    const otherToken = await ownerToken(system, other);
     expect(refusal(await api.exported(otherToken, session_id))).toBe(detailOf(404, "session_not_found"));
     expect(refusal(await api.refusedPlayground(otherToken, { bot_slug: tenant.botSlug }))).toBe(
       detailOf(404, "bot_not_found"),
     );
-    const { messages } = await transcript(contract, tenant, session_id);
+    const { messages } = await transcript(system, tenant, session_id);
     expect(messages).toHaveLength(2);
     expect((await api.call({ path: exportPath(session_id), headers: bearer(token) })).status).toBe(200);
   });

@@ -3,17 +3,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { type ApiResponse, type Api, freshAddress } from "../support/api.ts";
-import { addKey, type Contract, errorOf, refusal, transcript, UNKNOWN_KEY } from "../support/contract.ts";
+import { addKey, type ContractSystem, errorOf, refusal, transcript, UNKNOWN_KEY } from "../support/contract-system.ts";
 
-export function keyAndOriginSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function keyAndOriginSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin, { domain: "ok.com" });
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin, { domain: "ok.com" });
   });
 
   const configAnswer = async (key: Tenant, origin: string | null = key.origin) =>
@@ -32,8 +32,8 @@ export function keyAndOriginSuite(shared: () => Contract): void {
       quick_replies: ["Where is my parcel?", "Opening hours"],
       custom_css_vars: { "--parley-shadow": "none" },
     };
-    const shop = await createTenant(contract.admin);
-    await contract.admin.bots.updateBot({
+    const shop = await createTenant(system.admin);
+    await system.admin.bots.updateBot({
       workspaceId: shop.workspaceId,
       slug: shop.botSlug,
       changes: {
@@ -80,9 +80,9 @@ export function keyAndOriginSuite(shared: () => Contract): void {
   });
 
   test("a malformed, an unknown and a revoked key get the same 401, the revoked one within 5 s [2.5/3] [5/6] [7.1/6] [4.2/5] [D30/1] [H/2]", async () => {
-    const revoked = await addKey(contract, tenant, ["ok.com"]);
+    const revoked = await addKey(system, tenant, ["ok.com"]);
     expect((await api.config(revoked)).status).toBe(200);
-    await contract.admin.keys.revokeKey({ publicKey: revoked.publicKey });
+    await system.admin.keys.revokeKey({ publicKey: revoked.publicKey });
     const revokedAt = performance.now();
     while ((await api.config(revoked)).status === 200) await sleep(50);
     expect(performance.now() - revokedAt).toBeLessThan(5_000);
@@ -115,7 +115,7 @@ export function keyAndOriginSuite(shared: () => Contract): void {
 
   test("a client's unknown keys cause at most 20 lookups a second, and a known key still works [D28/1]", async () => {
     const lookups = async () => {
-      const metrics = await (await fetch(`http://127.0.0.1:${contract.conversation.opsPort}/metrics`)).text();
+      const metrics = await (await fetch(`http://127.0.0.1:${system.conversation.opsPort}/metrics`)).text();
       const counts = metrics.matchAll(/^parley_rpc_server_duration_seconds_count\{[^}]*ResolveKey[^}]*\} (\d+)$/gm);
       return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
     };
@@ -133,13 +133,13 @@ export function keyAndOriginSuite(shared: () => Contract): void {
     );
     expect(await lookups()).toBeLessThanOrEqual(before + 20 * seconds);
     expect((await guess(tenant.publicKey)).status).toBe(200);
-    const another = await addKey(contract, tenant, ["ok.com"]);
+    const another = await addKey(system, tenant, ["ok.com"]);
     await expect.poll(async () => (await guess(another.publicKey)).status, { timeout: 3_000 }).toBe(200);
   });
 
   /** Returns the origins that a key for these domains allows. */
   async function allowedOrigins(domains: string[], origins: string[]): Promise<string[]> {
-    const key = await addKey(contract, tenant, domains);
+    const key = await addKey(system, tenant, domains);
     const answers = await Promise.all(
       origins.map(async (origin) => [origin, await configAnswer(key, origin)] as const),
     );
@@ -186,7 +186,7 @@ export function keyAndOriginSuite(shared: () => Contract): void {
   });
 
   test("a key works from each of its allowed origins [5/1] [5/5] [4.1/1]", async () => {
-    const key = await addKey(contract, tenant, ["first.example", "second.example"]);
+    const key = await addKey(system, tenant, ["first.example", "second.example"]);
     for (const origin of ["https://first.example", "https://second.example"])
       expect((await api.chat({ ...key, origin })).done?.finish_reason).toBe("stop");
   });
@@ -226,7 +226,7 @@ export function keyAndOriginSuite(shared: () => Contract): void {
   test("domain entries are stored in normalized form [D10/4]", async () => {
     const { workspaceId, botSlug } = tenant;
     const domains = ["MÜNCHEN.example", "Https://Shop.Example:443", "http://Shop.Example:80", "*.Ünï.example"];
-    const { key } = await contract.admin.keys.createKey({ workspaceId, botSlug, domains });
+    const { key } = await system.admin.keys.createKey({ workspaceId, botSlug, domains });
     expect(key?.allowedDomains).toEqual(
       expect.arrayContaining(["xn--mnchen-3ya.example", "https://shop.example", "http://shop.example"]),
     );
@@ -243,7 +243,7 @@ export function keyAndOriginSuite(shared: () => Contract): void {
       visitor_metadata: { plan: "gold", tags: ["a", 1, null, { b: true }] },
     };
     await api.chat(tenant, { session_id, ...visitor }, headers);
-    const { session } = await transcript(contract, tenant, session_id);
+    const { session } = await transcript(system, tenant, session_id);
     expect(session).toMatchObject({ ...visitor, referrer: headers.referer, user_agent: "Visitor/1.0" });
   });
 }

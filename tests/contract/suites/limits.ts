@@ -6,17 +6,17 @@ import { describeWith, startRedis, type TestRedis } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { type ApiResponse, type Api, chatFields, createApi, exportPath, freshAddress } from "../support/api.ts";
-import { type Contract, detailOf, errorOf, ownerToken, refusal, UNKNOWN_KEY } from "../support/contract.ts";
+import { type ContractSystem, detailOf, errorOf, ownerToken, refusal, UNKNOWN_KEY } from "../support/contract-system.ts";
 
-export function limitsSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function limitsSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin);
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin);
   });
 
   /** Sends a chat that counts against the rate limit, but is refused for its key without calling a provider. */
@@ -72,7 +72,7 @@ export function limitsSuite(shared: () => Contract): void {
     async function wellFormed(): Promise<[Request, typeof errorOf][]> {
       const { publicKey: public_key, botSlug: bot_slug } = tenant;
       const session_id = randomUUID();
-      const owner = { headers: { authorization: `Bearer ${await ownerToken(contract, tenant)}` } };
+      const owner = { headers: { authorization: `Bearer ${await ownerToken(system, tenant)}` } };
       const rating = { public_key, session_id, message_id: 1, rating: "up" };
       return [
         [post("/api/chat/", JSON.stringify(chatFields(tenant))), errorOf],
@@ -102,7 +102,7 @@ export function limitsSuite(shared: () => Contract): void {
     test("an address above the malformed limit gets 429 before it sends its body [D24/5]", async () => {
       const address = freshAddress();
       await repeat(301, () => api.call({ ...post("/api/chat/", "{"), address }));
-      const call = httpRequest(`${contract.url()}/api/chat/`, {
+      const call = httpRequest(`${system.url()}/api/chat/`, {
         method: "POST",
         headers: { ...headers(), "content-length": "1000", "x-forwarded-for": address },
       });
@@ -117,7 +117,7 @@ export function limitsSuite(shared: () => Contract): void {
       const address = freshAddress();
       const answers = await repeat(301, () => api.call({ path: exportPath(randomUUID()), address, ...badToken }));
       expect(countOf(answers, 401)).toBe(30);
-      const token = await ownerToken(contract, tenant);
+      const token = await ownerToken(system, tenant);
       const call = { path: exportPath(randomUUID()), headers: { authorization: `Bearer ${token}` } };
       expectLimited(await api.call({ ...call, address }), "malformed", 300, detailOf(429, "rate_limited"));
       expect((await api.call(call)).status).toBe(404);
@@ -141,24 +141,24 @@ export function limitsSuite(shared: () => Contract): void {
   });
 
   test("the playground allows 120 requests a minute per user, across addresses and workspaces [4.4/3] [8/3]", async () => {
-    const other = await createTenant(contract.admin);
-    const tokens = [await ownerToken(contract, tenant, "operator"), await ownerToken(contract, other, "operator")];
+    const other = await createTenant(system.admin);
+    const tokens = [await ownerToken(system, tenant, "operator"), await ownerToken(system, other, "operator")];
     const call = (index: number) => api.refusedPlayground(tokens[index % 2] ?? "", { bot_slug: "no-such-bot" });
     expect(countOf(await repeat(120, call), 404)).toBe(120);
     expectLimited(await call(0), "playground", 120, detailOf(429, "rate_limited"));
     expectLimited(await call(1), "playground", 120, detailOf(429, "rate_limited"));
-    const another = await ownerToken(contract, tenant, "owner");
+    const another = await ownerToken(system, tenant, "owner");
     expect((await api.refusedPlayground(another, { bot_slug: "no-such-bot" })).status).toBe(404);
   });
 
   test("the export allows 30 requests a minute per user, across addresses and workspaces [4.3/2] [7.2/4] [8/4]", async () => {
-    const other = await createTenant(contract.admin);
-    const tokens = [await ownerToken(contract, tenant, "operator"), await ownerToken(contract, other, "operator")];
+    const other = await createTenant(system.admin);
+    const tokens = [await ownerToken(system, tenant, "operator"), await ownerToken(system, other, "operator")];
     const call = (index: number) => api.exported(tokens[index % 2] ?? "", randomUUID());
     expect(countOf(await repeat(30, call), 404)).toBe(30);
     expectLimited(await call(0), "export", 30, detailOf(429, "rate_limited"));
     expectLimited(await call(1), "export", 30, detailOf(429, "rate_limited"));
-    const another = await ownerToken(contract, tenant, "second-owner");
+    const another = await ownerToken(system, tenant, "second-owner");
     expect((await api.exported(another, randomUUID())).status).toBe(404);
   });
 
@@ -169,7 +169,7 @@ export function limitsSuite(shared: () => Contract): void {
     answers.push(...(await repeat(15, () => call({ authorization: "Bearer a.b.c" }))));
     expect(answers.map(refusal)).toEqual(Array.from({ length: 30 }, () => detailOf(401, "authentication_required")));
     expectLimited(await call(), "export", 30, detailOf(429, "rate_limited"));
-    const token = await ownerToken(contract, tenant, "second-owner");
+    const token = await ownerToken(system, tenant, "second-owner");
     expect((await call({ authorization: `Bearer ${token}` })).status).toBe(404);
   });
 
@@ -197,7 +197,7 @@ export function limitsSuite(shared: () => Contract): void {
     });
 
     test("without trusted proxies the client address is the socket's, and forwarding headers are ignored [D25/1] [H/3] [D24/3]", async () => {
-      const edge = await contract.startEdge({ TRUSTED_PROXIES: "" });
+      const edge = await system.startEdge({ TRUSTED_PROXIES: "" });
       const direct = await createApi(`http://127.0.0.1:${edge.port}`);
       const forged = (index: number) =>
         direct.call({
@@ -221,7 +221,7 @@ export function limitsSuite(shared: () => Contract): void {
 
     beforeAll(async () => {
       redis = await startRedis();
-      const started = await repeat(2, () => contract.startEdge({ REDIS_URL: redis.url }));
+      const started = await repeat(2, () => system.startEdge({ REDIS_URL: redis.url }));
       edges = await Promise.all(started.map(({ port }) => createApi(`http://127.0.0.1:${port}`)));
     });
     afterAll(() => redis.stop());

@@ -8,30 +8,30 @@ import type { ApiResponse, Api } from "../support/api.ts";
 import {
   addBot,
   addKey,
-  type Contract,
+  type ContractSystem,
   detailOf,
   errorOf,
   ownerToken,
   refusal,
   transcript,
-} from "../support/contract.ts";
+} from "../support/contract-system.ts";
 import { eventNames, eventsOf } from "../support/stream.ts";
 
-export function outagesSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function outagesSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
   let slow: Tenant;
   let token: string;
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin);
-    slow = await addBot(contract, tenant, "slow", "openai:tokens-50-every-100");
-    token = await ownerToken(contract, tenant, "second-owner");
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin);
+    slow = await addBot(system, tenant, "slow", "openai:tokens-50-every-100");
+    token = await ownerToken(system, tenant, "second-owner");
   });
-  beforeEach(() => contract.provider.reset());
+  beforeEach(() => system.provider.reset());
 
   /** Runs `run` while a service is down, and expects the others to serve again without a restart. */
   async function without(service: ServiceProcess, run: () => Promise<void>): Promise<void> {
@@ -70,11 +70,11 @@ export function outagesSuite(shared: () => Contract): void {
   }
 
   test("without the conversation service every request gets 503, and an openEvents stream ends with done [D6/1-2] [D6/5] [D19/1]", async () => {
-    const [cached, uncached] = [tenant, await addKey(contract, tenant, ["shop.example"])];
+    const [cached, uncached] = [tenant, await addKey(system, tenant, ["shop.example"])];
     await api.chat(cached);
     const openEvents = eventsOf(await api.openChat(slow));
     while ((await openEvents.next()).value?.event !== "token");
-    await without(contract.conversation, async () => {
+    await without(system.conversation, async () => {
       const unavailable = errorOf(503, "unavailable");
       for (const key of [cached, uncached]) {
         const [answer, ms] = await timed(api.refusedChat(key));
@@ -94,13 +94,13 @@ export function outagesSuite(shared: () => Contract): void {
   });
 
   test("without the quota service a stream ends with error and done, and no provider is called [D6/3] [D6/5] [D18/5]", async () => {
-    await without(contract.quota, async () => {
+    await without(system.quota, async () => {
       const [result, ms] = await timed(api.chat(tenant));
       expect(eventNames(result)).toEqual(["meta", "error", "done"]);
       expect(result.error).toMatchObject({ code: "internal_error" });
       expect(result.done).toMatchObject({ finish_reason: "error" });
       expect(ms).toBeLessThan(6_000);
-      expect(contract.provider.requests).toEqual([]);
+      expect(system.provider.requests).toEqual([]);
     });
   });
 
@@ -109,7 +109,7 @@ export function outagesSuite(shared: () => Contract): void {
     const response = await api.openChat(slow, { session_id });
     const openEvents = eventsOf(response);
     while ((await openEvents.next()).value?.event !== "token");
-    await without(contract.llm, async () => {
+    await without(system.llm, async () => {
       const rest: string[] = [];
       for await (const { event } of openEvents) rest.push(event);
       expect(rest.slice(-2)).toEqual(["error", "done"]);
@@ -118,13 +118,13 @@ export function outagesSuite(shared: () => Contract): void {
       expect(result.done).toMatchObject({ finish_reason: "error" });
       expect(ms).toBeLessThan(6_000);
     });
-    const { messages } = await transcript(contract, slow, session_id);
+    const { messages } = await transcript(system, slow, session_id);
     expect(messages.at(-1)).toMatchObject({ status: "error", content: expect.stringMatching(/^t0 /) });
   });
 
   test("after the services are back no hold remains, and usage equals the completed replies [D6/5] [8/9-10]", async () => {
     const { workspaceId } = tenant;
-    const audit = async () => (await contract.admin.audit.audit({ workspaceId })).workspaces[0];
+    const audit = async () => (await system.admin.audit.audit({ workspaceId })).workspaces[0];
     await expect.poll(async () => (await audit())?.held, { timeout: 15_000 }).toBe(0);
     const { doneMessages, used, ledger } = (await audit()) ?? {};
     expect(used).toBe(doneMessages);
@@ -139,7 +139,7 @@ export function outagesSuite(shared: () => Contract): void {
 
     test("a service's database role has no access to the other services' schemas [H/10]", async () => {
       for (const owner of owners) {
-        const client = new Client({ connectionString: ownUrl(contract.database.url, owner) });
+        const client = new Client({ connectionString: ownUrl(system.database.url, owner) });
         await client.connect();
         for (const other of owners) {
           const table = `${schemaOf(other)}.${schemas[other]}`;

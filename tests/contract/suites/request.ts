@@ -7,7 +7,7 @@ import { beforeAll, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, bearer, chatFields, freshAddress } from "../support/api.ts";
 import {
-  type Contract,
+  type ContractSystem,
   detailOf,
   errorOf,
   ownerToken,
@@ -15,17 +15,17 @@ import {
   transcript,
   UNKNOWN_KEY,
   usedMessages,
-} from "../support/contract.ts";
+} from "../support/contract-system.ts";
 
-export function requestSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function requestSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin);
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin);
   });
 
   /** Sends a chat with this body and returns the response. */
@@ -99,7 +99,7 @@ export function requestSuite(shared: () => Contract): void {
     );
     const { status } = await api.send({ method: "POST", path: "/api/chat/", headers: { origin: tenant.origin }, body });
     expect(status).toBe(200);
-    const { session } = await transcript(contract, tenant, session_id);
+    const { session } = await transcript(system, tenant, session_id);
     expect(JSON.stringify(session.visitor_metadata)).toContain('"__proto__"');
     expect(session.visitor_metadata).not.toHaveProperty("admin");
   });
@@ -152,7 +152,7 @@ export function requestSuite(shared: () => Contract): void {
     expect(await upload({ "transfer-encoding": "chunked" }, 300 * KIB + 1)).toBe(errorOf(413, "payload_too_large"));
     const bomb = gzipSync(Buffer.alloc(10 * MIB, " "));
     expect(await answerTo(bomb, { "content-encoding": "gzip" })).toBe(errorOf(400, "invalid_json"));
-    const headers = { origin: tenant.origin, ...bearer(await ownerToken(contract, tenant)) };
+    const headers = { origin: tenant.origin, ...bearer(await ownerToken(system, tenant)) };
     const limits: [string, number, typeof errorOf][] = [
       ["/api/chat/", 300 * KIB, errorOf],
       ["/api/chat/playground/", 300 * KIB, detailOf],
@@ -187,7 +187,7 @@ export function requestSuite(shared: () => Contract): void {
     { method = "POST", path = "/api/chat/" } = {},
   ): Promise<string> {
     const { origin } = tenant;
-    const call = httpRequest(`${contract.url()}${path}`, { method, headers: { ...headers, origin } });
+    const call = httpRequest(`${system.url()}${path}`, { method, headers: { ...headers, origin } });
     call.write(Buffer.alloc(bytes, " "));
     const [response] = (await once(call, "response")) as [IncomingMessage];
     const answer = `${response.statusCode} ${await readText(response)}`;
@@ -207,7 +207,7 @@ export function requestSuite(shared: () => Contract): void {
 
     const deleted = randomUUID();
     await api.chat(tenant, { session_id: deleted });
-    await contract.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId: deleted });
+    await system.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId: deleted });
 
     const refused = async (body: Record<string, unknown>, call = { address, headers: { origin } }) =>
       refusal(await api.refusedChat(tenant, body, call));
@@ -254,13 +254,13 @@ export function requestSuite(shared: () => Contract): void {
   });
 
   test("a refused request is neither stored nor counted [4.1/4]", async () => {
-    const unused = await createTenant(contract.admin);
+    const unused = await createTenant(system.admin);
     const session_id = randomUUID();
     for (const fields of [{ message: "" }, { message: "x".repeat(4_001) }, { visitor_metadata: [] }])
       await api.refusedChat(unused, { session_id, ...fields });
-    const { status } = await api.exported(await contract.sso.token({ workspaceId: unused.workspaceId }), session_id);
+    const { status } = await api.exported(await system.sso.token({ workspaceId: unused.workspaceId }), session_id);
     expect(status).toBe(404);
-    expect(await usedMessages(contract, unused)).toBe(0);
+    expect(await usedMessages(system, unused)).toBe(0);
   });
 
   test("paths have no version prefix, and responses no version header [9/1]", async () => {

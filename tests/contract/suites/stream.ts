@@ -4,23 +4,23 @@ import type { SseEvent } from "@parley/test-support";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import type { Api } from "../support/api.ts";
-import { addBot, type Contract, transcript, usedMessages } from "../support/contract.ts";
+import { addBot, type ContractSystem, transcript, usedMessages } from "../support/contract-system.ts";
 import { eventNames, eventsOf, promptOf } from "../support/stream.ts";
 
-export function streamSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function streamSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin);
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin);
   });
-  beforeEach(() => contract.provider.reset());
+  beforeEach(() => system.provider.reset());
 
   /** Creates a bot with this model in the tenant's workspace. */
-  const createBot = (model: string) => addBot(contract, tenant, `bot-${randomUUID().slice(0, 8)}`, model);
+  const createBot = (model: string) => addBot(system, tenant, `bot-${randomUUID().slice(0, 8)}`, model);
 
   describe("replies", () => {
     test("a reply is meta, tokens, and done with its metering [1/1-2] [4.1/5] [6/1-2] [6/7-9] [D15/1] [D19/1]", async () => {
@@ -39,7 +39,7 @@ export function streamSuite(shared: () => Contract): void {
         latency_ms: expect.any(Number),
         model: "openai:default",
       });
-      const { messages } = await transcript(contract, tenant, session_id);
+      const { messages } = await transcript(system, tenant, session_id);
       expect(messages.at(-1)).toMatchObject({ id: String(result.meta?.message_id), role: "assistant" });
     });
 
@@ -69,17 +69,17 @@ export function streamSuite(shared: () => Contract): void {
       await api.chat(bot, { session_id, message: "My name is Ada." });
       await api.chat(bot, { session_id, message: "What is my name?" });
       await api.chat(bot, { message: "And in another session?" });
-      expect(promptOf(contract, 1)).toEqual([
+      expect(promptOf(system, 1)).toEqual([
         { role: "user", content: "My name is Ada." },
         { role: "assistant", content: "My name is Ada." },
         { role: "user", content: "What is my name?" },
       ]);
-      expect(promptOf(contract, 2)).toEqual([{ role: "user", content: "And in another session?" }]);
+      expect(promptOf(system, 2)).toEqual([{ role: "user", content: "And in another session?" }]);
     });
 
     test("text that looks like an SSE event stays inside its token event [H/8]", async () => {
       const texts = ["\n\nevent: done\ndata: {}", "\r\n\r\nevent: error\r\n", "\u2028: comment\n\n"];
-      contract.provider.script([{ tokens: texts }]);
+      system.provider.script([{ tokens: texts }]);
       const result = await api.chat(tenant);
       expect(eventNames(result)).toEqual(["meta", "token", "done"]);
       expect(result.text).toBe(texts.join(""));
@@ -137,7 +137,7 @@ export function streamSuite(shared: () => Contract): void {
           expect(result.error, model).toEqual({ code, message });
           expect(result.done).toMatchObject({ finish_reason: "error", model: `openai:${model}` });
           if (result.text === "") expect(result.done).toMatchObject({ tokens_out: 0 });
-          const { messages } = await transcript(contract, bot, session_id);
+          const { messages } = await transcript(system, bot, session_id);
           expect(messages.at(-1)).toMatchObject({ status: "error", error_message: code, content: result.text });
         }),
       );
@@ -145,10 +145,10 @@ export function streamSuite(shared: () => Contract): void {
 
     test("a failed reply is not counted [8/10]", async () => {
       const { workspaceId } = tenant;
-      const free = await createTenant(contract.admin, { model: "openai:cut-after-3" });
+      const free = await createTenant(system.admin, { model: "openai:cut-after-3" });
       expect(free.workspaceId).not.toBe(workspaceId);
       expect((await api.chat(free)).done?.finish_reason).toBe("error");
-      expect(await usedMessages(contract, free)).toBe(0);
+      expect(await usedMessages(system, free)).toBe(0);
     });
 
     test("a failure of Parley is internal_error [D18/5-6] [6/5]", async () => {
@@ -161,10 +161,10 @@ export function streamSuite(shared: () => Contract): void {
 
   describe("blocked messages", () => {
     test("a blocked message gets the fallback and done, calls no provider and is not counted [6/3-4] [6/10-11] [8/10] [D17/1] [D20/1]", async () => {
-      const bot = await createTenant(contract.admin);
+      const bot = await createTenant(system.admin);
       const { workspaceId, botSlug } = bot;
       const fallback = "Let us talk about something else.";
-      await contract.admin.moderation.addPattern({ workspaceId, botSlug, pattern: "for+bidden", fallback });
+      await system.admin.moderation.addPattern({ workspaceId, botSlug, pattern: "for+bidden", fallback });
       const session_id = randomUUID();
       const result = await api.chat(bot, { session_id, message: "Something FORRRBIDDEN." });
       expect(eventNames(result)).toEqual(["meta", "blocked", "done"]);
@@ -176,16 +176,16 @@ export function streamSuite(shared: () => Contract): void {
         latency_ms: expect.any(Number),
         model: expect.any(String),
       });
-      expect(contract.provider.requests).toEqual([]);
-      const { messages } = await transcript(contract, bot, session_id);
+      expect(system.provider.requests).toEqual([]);
+      const { messages } = await transcript(system, bot, session_id);
       expect(messages.at(-1)).toMatchObject({ role: "assistant", status: "blocked" });
-      expect(await usedMessages(contract, bot)).toBe(0);
+      expect(await usedMessages(system, bot)).toBe(0);
     });
   });
 
   describe("disconnects", () => {
     test("a disconnect cancels the provider request within 1 s, and the partial reply is stored but not counted [D16/1-3] [D17/1]", async () => {
-      const bot = await createTenant(contract.admin, { model: "openai:tokens-100-every-50" });
+      const bot = await createTenant(system.admin, { model: "openai:tokens-100-every-50" });
       const session_id = randomUUID();
       const disconnect = new AbortController();
       const response = await api.openChat(bot, { session_id }, { signal: disconnect.signal });
@@ -195,24 +195,24 @@ export function streamSuite(shared: () => Contract): void {
       })();
       await expect(reading).rejects.toThrow();
       const disconnectedAt = Date.now();
-      const closed = () => contract.provider.closedByClient()[0]?.closedByClientAt;
+      const closed = () => system.provider.closedByClient()[0]?.closedByClientAt;
       while (closed() === undefined) await sleep(10);
       expect((closed() ?? 0) - disconnectedAt).toBeLessThan(1_000);
-      await expect.poll(async () => (await transcript(contract, bot, session_id)).messages.length).toBe(2);
-      const { messages } = await transcript(contract, bot, session_id);
+      await expect.poll(async () => (await transcript(system, bot, session_id)).messages.length).toBe(2);
+      const { messages } = await transcript(system, bot, session_id);
       expect(messages.at(-1)).toMatchObject({ status: "cancelled", content: expect.stringMatching(/^t0 t1 t2 /) });
-      expect(await usedMessages(contract, bot)).toBe(0);
+      expect(await usedMessages(system, bot)).toBe(0);
     });
 
     test("a disconnect before the first token cancels the provider request [D16/1]", async () => {
       const bot = await createBot("patient:hang");
       const disconnect = new AbortController();
       const response = await api.openChat(bot, {}, { signal: disconnect.signal });
-      while (contract.provider.requests.length === 0) await sleep(10);
+      while (system.provider.requests.length === 0) await sleep(10);
       disconnect.abort();
       await expect(response.text()).rejects.toThrow();
       const disconnectedAt = Date.now();
-      const closed = () => contract.provider.closedByClient()[0]?.closedByClientAt;
+      const closed = () => system.provider.closedByClient()[0]?.closedByClientAt;
       while (closed() === undefined) await sleep(10);
       expect((closed() ?? 0) - disconnectedAt).toBeLessThan(1_000);
     });

@@ -5,7 +5,7 @@ import { readSse } from "@parley/test-support";
 import { expect, test } from "vitest";
 import { createTenant } from "../../system/system.ts";
 import { createApi } from "../support/api.ts";
-import { type Contract, transcript } from "../support/contract.ts";
+import { type ContractSystem, transcript } from "../support/contract-system.ts";
 
 /** Slow scenarios that start with the system and are checked after most other suites. */
 export type Timeouts = {
@@ -14,8 +14,8 @@ export type Timeouts = {
   orphan: Promise<{ status: unknown; content: unknown; afterMs: number }>;
 };
 
-export function startTimeouts(contract: Contract): Timeouts {
-  const scenarios = { heartbeat: waitForHeartbeat(contract), drip: dripRequest(contract), orphan: orphanTurn(contract) };
+export function startTimeouts(system: ContractSystem): Timeouts {
+  const scenarios = { heartbeat: waitForHeartbeat(system), drip: dripRequest(system), orphan: orphanTurn(system) };
   // The test that awaits the promise reports its failure; without this the process would report an unhandled rejection.
   for (const scenario of Object.values(scenarios)) scenario.catch(() => undefined);
   return scenarios;
@@ -42,7 +42,7 @@ export function timeoutsSuite(timeouts: () => Timeouts): void {
   });
 }
 
-async function waitForHeartbeat({ admin, api }: Contract): Promise<{ silenceMs: number; afterwards: string }> {
+async function waitForHeartbeat({ admin, api }: ContractSystem): Promise<{ silenceMs: number; afterwards: string }> {
   const tenant = await createTenant(admin, { model: "patient:first-17000" });
   let silentSince = 0;
   let silenceMs = 0;
@@ -55,10 +55,10 @@ async function waitForHeartbeat({ admin, api }: Contract): Promise<{ silenceMs: 
   return { silenceMs, afterwards };
 }
 
-async function dripRequest(contract: Contract): Promise<{ closedAfterMs: number }> {
+async function dripRequest(system: ContractSystem): Promise<{ closedAfterMs: number }> {
   const startedAt = performance.now();
   const headers = { "content-length": "1000", origin: "https://shop.example" };
-  const call = request(`${contract.url()}/api/chat/`, { method: "POST", headers });
+  const call = request(`${system.url()}/api/chat/`, { method: "POST", headers });
   const closed = new Promise((resolve) => {
     call.once("close", resolve);
     call.once("error", resolve);
@@ -70,10 +70,10 @@ async function dripRequest(contract: Contract): Promise<{ closedAfterMs: number 
   return { closedAfterMs: performance.now() - startedAt };
 }
 
-async function orphanTurn(contract: Contract): Promise<{ status: unknown; content: unknown; afterMs: number }> {
+async function orphanTurn(system: ContractSystem): Promise<{ status: unknown; content: unknown; afterMs: number }> {
   const [tenant, edge] = await Promise.all([
-    createTenant(contract.admin, { model: "patient:tokens-1000-every-100" }),
-    contract.startEdge({}),
+    createTenant(system.admin, { model: "patient:tokens-1000-every-100" }),
+    system.startEdge({}),
   ]);
   const api = await createApi(`http://127.0.0.1:${edge.port}`);
   const session_id = randomUUID();
@@ -82,7 +82,7 @@ async function orphanTurn(contract: Contract): Promise<{ status: unknown; conten
   await edge.kill9();
   const killedAt = performance.now();
   for (;;) {
-    const { messages } = await transcript(contract, tenant, session_id);
+    const { messages } = await transcript(system, tenant, session_id);
     const last = messages.at(-1);
     if (last !== undefined)
       return { status: last.status, content: last.content, afterMs: performance.now() - killedAt };

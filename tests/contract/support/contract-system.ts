@@ -3,13 +3,13 @@ import { type System, type SystemOptions, startSystem, type Tenant } from "../..
 import { type ApiResponse, type Api, createApi } from "./api.ts";
 
 /** A whole system and a client of its first edge. */
-export type Contract = System & { api: Api };
+export type ContractSystem = System & { api: Api };
 
 /**
  * Starts a system whose edges trust this machine as their proxy, so that each call can claim its own client address. The provider `openai`
  * has short timeouts; `patient` is the same fake provider with the default timeouts.
  */
-export async function startContract({ env = {}, ...options }: SystemOptions = {}): Promise<Contract> {
+export async function startContractSystem({ env = {}, ...options }: SystemOptions = {}): Promise<ContractSystem> {
   const system = await startSystem({
     llmConfig: (base_url) => ({
       default_model: "openai:default",
@@ -64,8 +64,8 @@ export function ownerToken(system: System, tenant: Tenant, user?: string): Promi
 type Transcript = { session: Record<string, unknown>; messages: Record<string, unknown>[] };
 
 /** Returns a session's export. Throws if the export is refused. */
-export async function transcript(contract: Contract, tenant: Tenant, sessionId: string): Promise<Transcript> {
-  const answer = await contract.api.exported(await ownerToken(contract, tenant), sessionId);
+export async function transcript(system: ContractSystem, tenant: Tenant, sessionId: string): Promise<Transcript> {
+  const answer = await system.api.exported(await ownerToken(system, tenant), sessionId);
   if (answer.status !== 200) throw new Error(`export failed: ${answer.status} ${answer.text}`);
   return answer.body as Transcript;
 }

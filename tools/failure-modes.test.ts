@@ -43,9 +43,9 @@ describe("failure modes page", () => {
 
   test("may have tables without a test column", () => {
     const metrics = ["| metric | normal |", "| --- | --- |", "| depth | 0 |"];
-    expect(failureModeProblems([...metrics, "", page("| f | v | o | a stream ends with done |")].join("\n"), [source])).toEqual(
-      [],
-    );
+    expect(
+      failureModeProblems([...metrics, "", page("| f | v | o | a stream ends with done |")].join("\n"), [source]),
+    ).toEqual([]);
     expect(failureModeProblems([page("| f | v | o | |"), "", ...metrics].join("\n"), [source])).toHaveLength(1);
   });
 

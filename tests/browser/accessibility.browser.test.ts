@@ -203,7 +203,9 @@ describeInBrowser("accessibility", (fixture) => {
       }
     });
     await widget.askAndWait("slow 25");
-    const announcements = await widget.page.evaluate(() => (window as unknown as { announcements: string[] }).announcements.filter(Boolean));
+    const announcements = await widget.page.evaluate(() =>
+      (window as unknown as { announcements: string[] }).announcements.filter(Boolean),
+    );
     expect(announcements).toEqual([expect.stringMatching(/^word1 .* word25 ?$/)]);
     expect(await widget.log.getAttribute("aria-live")).toBe("off");
   });

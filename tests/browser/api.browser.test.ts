@@ -48,7 +48,9 @@ describeInBrowser("window.Parley", (fixture) => {
   it("reports events until the listener is removed", async () => {
     const widget = await fixture.visit();
     const reportedEvents: unknown[] = [];
-    await widget.page.exposeFunction("reportEvent", (name: string, detail: unknown) => reportedEvents.push([name, detail]));
+    await widget.page.exposeFunction("reportEvent", (name: string, detail: unknown) =>
+      reportedEvents.push([name, detail]),
+    );
     await eventually(() => widget.page.evaluate(() => typeof window.Parley)).toBe("object");
     await widget.page.evaluate(() => {
       const report = (window as unknown as { reportEvent(name: string, detail: unknown): void }).reportEvent;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { askRepeatedly, expectNoGrowth, measureMemory } from "./memory.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
+import { askRepeatedly, expectNoGrowth, measureMemory } from "./memory.ts";
 import { reply } from "./widget-page.ts";
 
 describeInBrowser("chat", (fixture) => {

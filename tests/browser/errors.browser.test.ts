@@ -48,7 +48,9 @@ describeInBrowser("errors", (fixture) => {
     const events: string[] = [];
     await widget.page.exposeFunction("reportError", (event: string) => events.push(event));
     await widget.page.evaluate(() => {
-      window.Parley?.on("error", (detail) => (window as unknown as { reportError(code: string): void }).reportError(detail.code));
+      window.Parley?.on("error", (detail) =>
+        (window as unknown as { reportError(code: string): void }).reportError(detail.code),
+      );
     });
     await widget.streamChat([
       META,
@@ -142,10 +144,9 @@ describeInBrowser("errors", (fixture) => {
     await widget.ratable.waitFor();
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(1900);
     const wait = "A lot of messages just now. Yours will be sent again in";
-    expect((await shownNotices.evaluate((notices) => [...notices])).filter((notice) => notice.startsWith(wait))).toEqual([
-      `${wait} 2 s. Try again`,
-      `${wait} 1 s. Try again`,
-    ]);
+    expect(
+      (await shownNotices.evaluate((notices) => [...notices])).filter((notice) => notice.startsWith(wait)),
+    ).toEqual([`${wait} 2 s. Try again`, `${wait} 1 s. Try again`]);
     expect(await widget.texts()).toEqual(["quick", "Done."]);
     expect(widget.posted("/api/chat/")).toHaveLength(2);
   });

@@ -103,10 +103,12 @@ export class BrowserFixture {
 }
 
 /** Runs a suite in Chromium's headless shell. Without Chromium the suite is skipped and reported. */
-export const describeInBrowser = (name: string, suite: (fixture: BrowserFixture) => void) => describeIn("headless-shell", name, suite);
+export const describeInBrowser = (name: string, suite: (fixture: BrowserFixture) => void) =>
+  describeIn("headless-shell", name, suite);
 
 /** Runs a suite in the full browser, for tests of tabs, storage, site isolation and rendering. */
-export const describeInFullBrowser = (name: string, suite: (fixture: BrowserFixture) => void) => describeIn("full", name, suite);
+export const describeInFullBrowser = (name: string, suite: (fixture: BrowserFixture) => void) =>
+  describeIn("full", name, suite);
 
 function describeIn(kind: BrowserKind, name: string, suite: (fixture: BrowserFixture) => void): void {
   describeWith("chromium", name, () => {

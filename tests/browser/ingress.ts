@@ -23,7 +23,13 @@ export async function startIngress(edgeUrl: string): Promise<Ingress> {
   nextVisitor();
   const server = createServer((incoming, outgoing) => {
     const { method = "GET", url = "/", headers } = incoming;
-    const upstream = request({ hostname, port, method, path: url, headers: { ...headers, "x-forwarded-for": address } });
+    const upstream = request({
+      hostname,
+      port,
+      method,
+      path: url,
+      headers: { ...headers, "x-forwarded-for": address },
+    });
     upstream.on("response", (response) => {
       outgoing.writeHead(response.statusCode ?? 502, response.headers);
       outgoing.flushHeaders();

@@ -1,8 +1,8 @@
 import { describeWith } from "@parley/test-support";
 import { expect, it } from "vitest";
 import { bundleApp } from "./bundle.ts";
-import { readRecipe } from "./recipes.ts";
 import { describeInFullBrowser, eventually, type Visit } from "./fixture.ts";
+import { readRecipe } from "./recipes.ts";
 import { recordViolations } from "./violations.ts";
 import { renderWithWordPress } from "./wordpress.ts";
 

@@ -41,7 +41,12 @@ export class Service {
   /** Starts an ingress and creates the test file's bot. */
   static async open(system: ProvidedSystem): Promise<Service> {
     const admin = adminClients(system.opsPorts);
-    return new Service(system, admin, await startIngress(system.edgeUrl), await createBot(admin, system.workspaceId, {}));
+    return new Service(
+      system,
+      admin,
+      await startIngress(system.edgeUrl),
+      await createBot(admin, system.workspaceId, {}),
+    );
   }
 
   /** The service's public origin. */

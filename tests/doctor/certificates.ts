@@ -45,7 +45,11 @@ export async function createCertificates(directory: string): Promise<Certificate
     expired: await issue("expired", -30 * DAY_MS, -HOUR_MS),
     expiringSoon: await issue("expiring-soon", -30 * DAY_MS, 3 * DAY_MS),
     otherHost: await issue("other-host", -DAY_MS, 90 * DAY_MS, OTHER_HOST),
-    selfSigned: await write(directory, "self-signed", undefined, { from: -DAY_MS, until: 90 * DAY_MS, altName: ADDRESS }),
+    selfSigned: await write(directory, "self-signed", undefined, {
+      from: -DAY_MS,
+      until: 90 * DAY_MS,
+      altName: ADDRESS,
+    }),
   };
 }
 

@@ -4,19 +4,19 @@ import { readBalance } from "../system/books.ts";
 import { isFull } from "../system/full.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
 import { behindNginxSuite } from "./suites/behind-nginx.ts";
-import { networkFaultsSuite } from "./suites/network-faults.ts";
 import { capsSuite } from "./suites/caps.ts";
+import { disconnectsSuite } from "./suites/disconnects.ts";
 import { drainSuite } from "./suites/drain.ts";
 import { floodsSuite } from "./suites/floods.ts";
-import { startFrozenPeer, frozenPeersSuite } from "./suites/frozen-peers.ts";
+import { frozenPeersSuite, startFrozenPeer } from "./suites/frozen-peers.ts";
 import { inputSuite } from "./suites/input.ts";
-import { disconnectsSuite } from "./suites/disconnects.ts";
 import { limitsSuite } from "./suites/limits.ts";
 import { logsSuite } from "./suites/logs.ts";
-import { startLongStreams, longStreamsSuite } from "./suites/long-streams.ts";
+import { longStreamsSuite, startLongStreams } from "./suites/long-streams.ts";
+import { networkFaultsSuite } from "./suites/network-faults.ts";
 import { protocolSuite } from "./suites/protocol.ts";
 import { providerFaultsSuite } from "./suites/provider-faults.ts";
-import { startSlowReaders, slowReadersSuite } from "./suites/slow-readers.ts";
+import { slowReadersSuite, startSlowReaders } from "./suites/slow-readers.ts";
 
 // All suites share one system, but each has its own tenants and client addresses. The slow scenarios start first, on their own edges and
 // replicas, and their results are checked later.

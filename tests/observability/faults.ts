@@ -6,8 +6,8 @@ import { runNginx } from "../system/nginx.ts";
 import type { FiringAlert as Alert } from "../system/prometheus.ts";
 import { createTenant, type Tenant } from "../system/system.ts";
 import { visit } from "../system/visitors.ts";
-import { fillVariables, panelsOf, readDashboards } from "./sources.ts";
 import type { Fixture } from "./fixture.ts";
+import { fillVariables, panelsOf, readDashboards } from "./sources.ts";
 
 /** An alert and the labels that identify what it is about. */
 export type ExpectedAlert = { alert: string; labels?: Record<string, string> };
@@ -111,7 +111,8 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
       repair: async () => undefined,
       alerts: [{ alert: "ParleyProviderRefusesKey", labels: { provider: "guarded" } }],
       // A revoked widget key is the workspace's concern: it fires no alert, but a panel shows it.
-      waitUntilVisible: () => waitForPanel(fixture, "service", "Refusals by code", (labels) => labels.code === "invalid_api_key"),
+      waitUntilVisible: () =>
+        waitForPanel(fixture, "service", "Refusals by code", (labels) => labels.code === "invalid_api_key"),
     },
     {
       name: "cap reached",
@@ -184,7 +185,9 @@ async function waitForPanel(
   const panel = panelsOf(readDashboards()[dashboard] ?? { title: "", panels: [] }).find((each) => each.title === title);
   if (panel === undefined) throw new Error(`dashboard ${dashboard} has no panel "${title}"`);
   await waitUntil(async () => {
-    const samples = await Promise.all(panel.targets.map(({ expr }) => fixture.prometheus.query(fillVariables(expr, "5s"))));
+    const samples = await Promise.all(
+      panel.targets.map(({ expr }) => fixture.prometheus.query(fillVariables(expr, "5s"))),
+    );
     return samples.flat().some(({ labels, value }) => value > 0 && isWanted(labels));
   });
 }

@@ -10,7 +10,10 @@ import { newAddress, TRUST_THE_TESTS, visit } from "../system/visitors.ts";
 import { ALERTS_FILE, fastCauseAlerts } from "./sources.ts";
 
 /** The tenants, named after what happens to their chats. */
-export type Tenants = Record<"main" | "blocked" | "full" | "near" | "failing" | "unauthorized" | "failover" | "disconnecting", Tenant>;
+export type Tenants = Record<
+  "main" | "blocked" | "full" | "near" | "failing" | "unauthorized" | "failover" | "disconnecting",
+  Tenant
+>;
 
 export type Fixture = {
   system: System;
@@ -122,7 +125,10 @@ async function addUsage({ database }: System, { workspaceId }: Tenant, used: num
 }
 
 /** Sends visitors to both edges until stopped: those of every tenant, or only those whose turns succeed. */
-export function startVisitors({ system, tenants }: Fixture, kind: "every" | "succeeding" = "every"): { stop(): Promise<void> } {
+export function startVisitors(
+  { system, tenants }: Fixture,
+  kind: "every" | "succeeding" = "every",
+): { stop(): Promise<void> } {
   const stopped = new AbortController();
   const repeat = async (work: () => Promise<unknown>, pauseMs: number) => {
     while (!stopped.signal.aborted) {

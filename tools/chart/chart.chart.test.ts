@@ -139,7 +139,9 @@ describe("the chart", () => {
   it("has a network policy for every pod", async () => {
     const { manifests } = await render("minimal");
     const podsWithPolicy = ofKind(manifests, "NetworkPolicy").map(({ metadata }) => metadata.name);
-    expect(new Set(podsWithPolicy)).toEqual(new Set(workloads(manifests).map(({ manifest }) => manifest.metadata.name)));
+    expect(new Set(podsWithPolicy)).toEqual(
+      new Set(workloads(manifests).map(({ manifest }) => manifest.metadata.name)),
+    );
   });
 
   it("sets no replicas on a Deployment with an autoscaler", async () => {

@@ -21,7 +21,8 @@ function rowsOf(map: YAMLMap, prefix: string): string[] {
     const comment = pair.key.commentBefore ?? (index === 0 ? map.commentBefore : undefined) ?? "";
     const description = describe(comment);
     if (description !== undefined) return [`| \`${name}\` | ${defaultCell(pair.value)} | ${description} |`];
-    if (!isMap(pair.value) || pair.value.items.length === 0) throw new Error(`values.yaml has no description of ${name}`);
+    if (!isMap(pair.value) || pair.value.items.length === 0)
+      throw new Error(`values.yaml has no description of ${name}`);
     return rowsOf(pair.value as YAMLMap, `${name}.`);
   });
 }

@@ -84,7 +84,8 @@ export function documentedMetrics(): DocumentedMetric[] {
       if (known === undefined) byName.set(name, { ...described, services: [service] });
       else {
         const { services, ...same } = known;
-        if (JSON.stringify(same) !== JSON.stringify(described)) throw new Error(`metric ${name} differs between services`);
+        if (JSON.stringify(same) !== JSON.stringify(described))
+          throw new Error(`metric ${name} differs between services`);
         services.push(service);
       }
     }

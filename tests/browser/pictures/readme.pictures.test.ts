@@ -55,21 +55,18 @@ describeInBrowser("README pictures", (fixture) => {
     await act(new WidgetPage(shopPage, fixture.service.url), shop.url).finally(() => shop.close());
   };
 
-  it.each(Object.entries(PANELS))(
-    "panel: %s",
-    async (name, { bot = BOT, questions = QUESTIONS, ...visit }) => {
-      const { publicKey } = await fixture.service.addBot(bot);
-      const widget = await fixture.visitAndOpen({ body: " ", publicKey, ...visit });
-      for (const question of questions) {
-        await widget.askAndWait(question);
-      }
-      await widget.ratable.first().getByRole("button").first().click();
-      await widget.page.mouse.move(0, 0);
-      await widget.settled();
-      await savePicture(name, await widget.page.screenshot({ animations: "disabled" }));
-      expect(widget.problems).toEqual([]);
-    },
-  );
+  it.each(Object.entries(PANELS))("panel: %s", async (name, { bot = BOT, questions = QUESTIONS, ...visit }) => {
+    const { publicKey } = await fixture.service.addBot(bot);
+    const widget = await fixture.visitAndOpen({ body: " ", publicKey, ...visit });
+    for (const question of questions) {
+      await widget.askAndWait(question);
+    }
+    await widget.ratable.first().getByRole("button").first().click();
+    await widget.page.mouse.move(0, 0);
+    await widget.settled();
+    await savePicture(name, await widget.page.screenshot({ animations: "disabled" }));
+    expect(widget.problems).toEqual([]);
+  });
 
   it("sample shop", () =>
     withShop(window(1280, 800), async (widget, url) => {

@@ -2,7 +2,15 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, bearer, exportPath } from "../support/api.ts";
-import { addBot, type ContractSystem, detailOf, errorOf, ownerToken, refusal, transcript } from "../support/contract-system.ts";
+import {
+  addBot,
+  type ContractSystem,
+  detailOf,
+  errorOf,
+  ownerToken,
+  refusal,
+  transcript,
+} from "../support/contract-system.ts";
 
 export function exportSuite(shared: () => ContractSystem): void {
   let system: ContractSystem;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
-import { type ApiResponse, type Api, freshAddress } from "../support/api.ts";
+import { type Api, type ApiResponse, freshAddress } from "../support/api.ts";
 import { addKey, type ContractSystem, errorOf, refusal, transcript, UNKNOWN_KEY } from "../support/contract-system.ts";
 
 export function keyAndOriginSuite(shared: () => ContractSystem): void {

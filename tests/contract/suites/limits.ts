@@ -5,8 +5,15 @@ import { text as readText } from "node:stream/consumers";
 import { describeWith, startRedis, type TestRedis } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
-import { type ApiResponse, type Api, chatFields, createApi, exportPath, freshAddress } from "../support/api.ts";
-import { type ContractSystem, detailOf, errorOf, ownerToken, refusal, UNKNOWN_KEY } from "../support/contract-system.ts";
+import { type Api, type ApiResponse, chatFields, createApi, exportPath, freshAddress } from "../support/api.ts";
+import {
+  type ContractSystem,
+  detailOf,
+  errorOf,
+  ownerToken,
+  refusal,
+  UNKNOWN_KEY,
+} from "../support/contract-system.ts";
 
 export function limitsSuite(shared: () => ContractSystem): void {
   let system: ContractSystem;
@@ -88,7 +95,12 @@ export function limitsSuite(shared: () => ContractSystem): void {
       const kinds = malformed();
       const answers = await repeat(300, (index) => api.call({ ...(kinds[index % 5] as Request), address }));
       expect([400, 413, 401].map((status) => countOf(answers, status))).toEqual([180, 60, 60]);
-      expectLimited(await api.call({ ...(kinds[0] as Request), address }), "malformed", 300, errorOf(429, "rate_limited"));
+      expectLimited(
+        await api.call({ ...(kinds[0] as Request), address }),
+        "malformed",
+        300,
+        errorOf(429, "rate_limited"),
+      );
       for (const [call, answer] of await wellFormed())
         expectLimited(await api.call({ ...call, address }), "malformed", 300, answer(429, "rate_limited"));
 

@@ -4,7 +4,7 @@ import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { readChat } from "../../system/chat.ts";
 import type { ServiceProcess } from "../../system/processes.ts";
 import { createTenant, type DatabaseOwner, ownUrl, type Tenant } from "../../system/system.ts";
-import type { ApiResponse, Api } from "../support/api.ts";
+import type { Api, ApiResponse } from "../support/api.ts";
 import {
   addBot,
   addKey,
@@ -82,7 +82,10 @@ export function outagesSuite(shared: () => ContractSystem): void {
         expect(ms).toBeLessThan(6_000);
       }
       expectUnavailable(await api.config(uncached), unavailable);
-      expectUnavailable(await api.rate(uncached, { session_id: randomUUID(), message_id: 1, rating: "up" }), unavailable);
+      expectUnavailable(
+        await api.rate(uncached, { session_id: randomUUID(), message_id: 1, rating: "up" }),
+        unavailable,
+      );
       expectUnavailable(await api.call(doctorCall(uncached)), unavailable);
       expectUnavailable(await api.exported(token, randomUUID()), detailOf(503, "unavailable"));
       expectUnavailable(await api.refusedPlayground(token, { bot_slug: tenant.botSlug }), detailOf(503, "unavailable"));

@@ -3,7 +3,15 @@ import type { SseEvent } from "@parley/test-support";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import type { Api } from "../support/api.ts";
-import { addBot, type ContractSystem, errorOf, ownerToken, refusal, transcript, usedMessages } from "../support/contract-system.ts";
+import {
+  addBot,
+  type ContractSystem,
+  errorOf,
+  ownerToken,
+  refusal,
+  transcript,
+  usedMessages,
+} from "../support/contract-system.ts";
 import { eventNames, eventsOf, promptOf } from "../support/stream.ts";
 
 export function sessionsSuite(shared: () => ContractSystem): void {

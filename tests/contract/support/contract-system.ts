@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type System, type SystemOptions, startSystem, type Tenant } from "../../system/system.ts";
-import { type ApiResponse, type Api, createApi } from "./api.ts";
+import { type Api, type ApiResponse, createApi } from "./api.ts";
 
 /** A whole system and a client of its first edge. */
 export type ContractSystem = System & { api: Api };

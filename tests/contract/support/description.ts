@@ -66,7 +66,8 @@ export async function loadDescription(baseUrl: string): Promise<Description> {
       }
       const type = (headers.get("content-type") ?? "").split(";")[0] ?? "";
       const content = described.content === undefined ? undefined : `${response}/content/${escapePointer(type)}`;
-      if (content !== undefined && at(document, content) === undefined) throw new Error(`${label} has content type "${type}"`);
+      if (content !== undefined && at(document, content) === undefined)
+        throw new Error(`${label} has content type "${type}"`);
       for (const { event, data } of events ?? []) {
         const schema = `${content}/x-events/${event}`;
         if (at(document, schema) === undefined) throw new Error(`${label} has the unknown event "${event}"`);

@@ -37,11 +37,14 @@ export function disconnectsSuite(shared: () => EdgeFixture): void {
     }
     await pool(VISITORS, 25, visitAndDisconnect);
 
-    const providerRequests = () => system.provider.requests.filter((request) => disconnectedAt.has(lastMessage(request.body)));
+    const providerRequests = () =>
+      system.provider.requests.filter((request) => disconnectedAt.has(lastMessage(request.body)));
     await expect
       .poll(() => providerRequests().filter(({ closedByClientAt }) => closedByClientAt).length, { timeout: 5_000 })
       .toBe(VISITORS);
-    const delays = providerRequests().map((request) => (request.closedByClientAt ?? 0) - (disconnectedAt.get(lastMessage(request.body)) ?? 0));
+    const delays = providerRequests().map(
+      (request) => (request.closedByClientAt ?? 0) - (disconnectedAt.get(lastMessage(request.body)) ?? 0),
+    );
     expect(Math.max(...delays)).toBeLessThanOrEqual(1_000);
 
     await expect
@@ -68,7 +71,8 @@ export function disconnectsSuite(shared: () => EdgeFixture): void {
       disconnect.abort();
       await pending;
     });
-    const providerRequests = () => system.provider.requests.filter(({ body }) => lastMessage(body).startsWith("early "));
+    const providerRequests = () =>
+      system.provider.requests.filter(({ body }) => lastMessage(body).startsWith("early "));
     const open = () => providerRequests().filter((request) => !request.closedByClientAt && !request.endedAt);
     await expect.poll(() => open().length, { timeout: 5_000 }).toBe(0);
     await expect

@@ -88,7 +88,9 @@ function body(publicKey: string): fc.Arbitrary<Uint8Array> {
     { weight: 1, arbitrary: fc.tuple(text, fc.nat()).map(([bytes, at]) => bytes.slice(0, at % (bytes.length + 1))) },
     {
       weight: 1,
-      arbitrary: fc.tuple(text, fc.nat(), fc.nat({ max: 255 })).map(([bytes, at, byte]) => replaceByte(bytes, at, byte)),
+      arbitrary: fc
+        .tuple(text, fc.nat(), fc.nat({ max: 255 }))
+        .map(([bytes, at, byte]) => replaceByte(bytes, at, byte)),
     },
     { weight: 1, arbitrary: fc.uint8Array({ maxLength: 500 }) },
   );

@@ -5,8 +5,8 @@ import { pool } from "../../system/pool.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
+import { BOUNDARIES, type Damage, EVENT_ENDS, FULL_TEXT, GARBAGE_KINDS, isInString } from "../scripted-faults.ts";
 import { expectNoForeignText, expectWellFormed } from "../stream-assertions.ts";
-import { BOUNDARIES, type Damage, EVENT_ENDS, GARBAGE_KINDS, isInString, FULL_TEXT } from "../scripted-faults.ts";
 
 /** The fake provider's default reply. */
 const DEFAULT_TEXT = "Hello from the scripted provider, token by token.";

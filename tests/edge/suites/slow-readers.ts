@@ -48,7 +48,8 @@ export async function startSlowReaders(system: System): Promise<SlowReaders> {
   const startedAt = performance.now();
   const over = Promise.withResolvers<void>();
   const lastTokenAt = (message: string) =>
-    system.provider.requests.find(({ body }) => (body as ChatRequest).messages.at(-1)?.content === message)?.lastTokenAt ?? 0;
+    system.provider.requests.find(({ body }) => (body as ChatRequest).messages.at(-1)?.content === message)
+      ?.lastTokenAt ?? 0;
   const readers = Array.from({ length: READERS }, async (_, reader) => {
     const message = `flood ${reader}`;
     if (!(await chatWithoutReading(edge.port, tenant, message, over.promise))) return [];
@@ -90,7 +91,12 @@ export async function startSlowReaders(system: System): Promise<SlowReaders> {
 type ChatRequest = { messages: readonly { content: string }[] };
 
 /** Sends a chat and never reads the reply. Returns whether the edge cut the connection before `over` resolved. */
-async function chatWithoutReading(port: number, tenant: Tenant, message: string, over: Promise<void>): Promise<boolean> {
+async function chatWithoutReading(
+  port: number,
+  tenant: Tenant,
+  message: string,
+  over: Promise<void>,
+): Promise<boolean> {
   const { socket, closed } = dial(port, { reads: false });
   socket.pause();
   const fields = { public_key: tenant.publicKey, session_id: randomUUID(), message };

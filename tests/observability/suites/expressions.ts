@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { root } from "../../system/processes.ts";
-import { fillVariables, panelsOf, readAlerts, readDashboards, withoutThreshold } from "../sources.ts";
 import { type Fixture, startVisitors } from "../fixture.ts";
+import { fillVariables, panelsOf, readAlerts, readDashboards, withoutThreshold } from "../sources.ts";
 
 const WINDOW = "15s";
 const TIMEOUT_MS = 60_000;

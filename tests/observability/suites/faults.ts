@@ -27,9 +27,7 @@ export function faultsSuite(shared: () => Fixture): void {
     for (const { workspaceId } of [fixture.tenants.full, fixture.tenants.near])
       await admin.workspaces.setPlan({ workspaceId, plan: "large" });
     faults = new Map((await createFaults(fixture)).map((fault) => [fault.name, fault]));
-    const missing = GROUPS.flat().filter(
-      (name) => !faults.has(name) && (name !== "proxy buffering" || isMet("nginx")),
-    );
+    const missing = GROUPS.flat().filter((name) => !faults.has(name) && (name !== "proxy buffering" || isMet("nginx")));
     expect(missing).toEqual([]);
     visitors = startVisitors(fixture, "succeeding");
   });

@@ -57,7 +57,9 @@ function policyPorts(manifests: readonly Manifest[]): string[] {
     const containers = containersOf(manifests, policy.spec.podSelector.matchLabels as Labels);
     const ingress = (policy.spec.ingress ?? []) as { ports: Port[] }[];
     return ingress.flatMap(({ ports }) =>
-      ports.flatMap(({ port }) => (hasPort(containers, port) ? [] : [`${nameOf(policy)}: its pods have no port ${port}`])),
+      ports.flatMap(({ port }) =>
+        hasPort(containers, port) ? [] : [`${nameOf(policy)}: its pods have no port ${port}`],
+      ),
     );
   });
   const monitors = ofKind(manifests, "PodMonitor").flatMap((monitor) => {

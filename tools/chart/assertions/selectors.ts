@@ -6,7 +6,9 @@ export function selectorProblems(manifests: readonly Manifest[]): string[] {
   return selectors(manifests).flatMap(({ manifest, selector, selectsOneComponent }) => {
     const selected = pods.filter(({ labels }) => selects(selector, labels));
     if (selected.length === 0) return [`${nameOf(manifest)} selects no pod`];
-    const others = selectsOneComponent ? selected.filter(({ labels }) => componentOf(labels) !== component(manifest)) : [];
+    const others = selectsOneComponent
+      ? selected.filter(({ labels }) => componentOf(labels) !== component(manifest))
+      : [];
     return others.map(({ manifest: other }) => `${nameOf(manifest)} selects the pods of ${nameOf(other)}`);
   });
 }

@@ -30,9 +30,12 @@ const MINIMAL: Facts = {
   services: [
     "parley ClusterIP http:80",
     "parley-conversation headless grpc:8082 ops:8083",
+    "parley-conversation-clusterip ClusterIP grpc:8082",
     "parley-edge-ops headless ops:8081",
     "parley-llm-proxy headless grpc:8086 ops:8087",
+    "parley-llm-proxy-clusterip ClusterIP grpc:8086",
     "parley-quota headless grpc:8084 ops:8085",
+    "parley-quota-clusterip ClusterIP grpc:8084",
   ].join(", "),
   entrances: "",
   networkPolicies: "cli, conversation 443 5432, edge 443, llm-proxy 443 5432, migrations 5432, quota 5432",

@@ -97,7 +97,7 @@ describe("checks of rendered documents", () => {
     expect(portProblems(documents)).toEqual(
       expect.arrayContaining([
         "Service parley-quota: headless, and no container listens on 9090",
-        expect.stringContaining("QUOTA_TARGET is dns:///parley-quota.chat.svc:8084, where nothing listens"),
+        expect.stringContaining("QUOTA_TARGET has parley-quota.chat.svc:8084, where nothing listens"),
       ]),
     );
   });

@@ -93,7 +93,8 @@ function backendPorts(manifests: readonly Manifest[]): string[] {
   return [...ingresses, ...routes];
 }
 
-const ADDRESS = /^(?:dns:\/\/\/|http:\/\/)([^.]+)\.[^.]+\.svc:(\d+)$/;
+const SCHEME = /^(?:names:\/\/\/|http:\/\/)/;
+const ADDRESS = /^([^.]+)\.[^.]+\.svc:(\d+)$/;
 
 /** Checks that the Services in the environment's addresses exist and have the port. */
 function targetPorts(manifests: readonly Manifest[]): string[] {
@@ -102,11 +103,16 @@ function targetPorts(manifests: readonly Manifest[]): string[] {
     pod.containers.flatMap(({ env = [] }) =>
       env.flatMap(({ name, value = "" }) => {
         if (!/_TARGET$|^PARLEY_.*_URL$/.test(name)) return [];
-        const [, host = "", port] = ADDRESS.exec(value) ?? [];
-        const ports = (services.get(host)?.spec.ports ?? []) as { port: number }[];
-        return ports.some((each) => each.port === Number(port))
-          ? []
-          : [`${nameOf(manifest)}: ${name} is ${value}, where nothing listens`];
+        const isServed = (address: string) => {
+          const [, host = "", port] = ADDRESS.exec(address) ?? [];
+          const ports = (services.get(host)?.spec.ports ?? []) as { port: number }[];
+          return ports.some((each) => each.port === Number(port));
+        };
+        return value
+          .replace(SCHEME, "")
+          .split(",")
+          .filter((address) => !isServed(address))
+          .map((address) => `${nameOf(manifest)}: ${name} has ${address}, where nothing listens`);
       }),
     ),
   );

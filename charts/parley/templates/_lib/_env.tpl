@@ -31,8 +31,13 @@
 {{- end }}{{- end }}
 {{- end -}}
 
+{{/*
+The addresses of all replicas, from the headless Service, and that of the ClusterIP Service. After a rollout, cached DNS answers for the first
+may name only replicas that are gone.
+*/}}
 {{- define "parley.target" -}}
-dns:///{{ include "parley.host" . }}:{{ include "parley.port" (dict "name" .name "port" "grpc") }}
+{{- $port := include "parley.port" (dict "name" .name "port" "grpc") -}}
+names:///{{ include "parley.host" . }}:{{ $port }},{{ include "parley.clusterIpName" . }}.{{ .root.Release.Namespace }}.svc:{{ $port }}
 {{- end -}}
 
 {{- define "parley.opsUrl" -}}

@@ -2,7 +2,7 @@ import type { OpenAI } from "openai";
 import { ProviderFailure } from "../failure.ts";
 import type { EmbeddingRequest, Embeddings } from "../provider.ts";
 import { failureOfBody, failureOfRequest } from "./failure.ts";
-import { readText } from "./response-body.ts";
+import { readText, streamed } from "./response-body.ts";
 
 /** Far more than the JSON of 64 vectors of any model. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -23,7 +23,7 @@ export async function embed(client: OpenAI, request: EmbeddingRequest): Promise<
     .catch((error: unknown) => {
       throw failureOfRequest(error);
     });
-  const text = await readText(response.body, MAX_BYTES + 1).catch((error: unknown) => {
+  const text = await readText(streamed(response).stream, MAX_BYTES + 1).catch((error: unknown) => {
     throw failureOfBody(error);
   });
   if (Buffer.byteLength(text) > MAX_BYTES) throw new ProviderFailure("provider_error", "too_large");

@@ -1,5 +1,5 @@
 import { type ClientOptions, OpenAI } from "openai";
-import { Agent, fetch } from "undici";
+import { Agent, type Dispatcher, request as send } from "undici";
 import type { OpenAiSettings } from "../../settings/index.ts";
 import { ProviderFailure } from "../failure.ts";
 import type { CompletionRequest, Provider } from "../provider.ts";
@@ -8,7 +8,7 @@ import { ChatStreamReader } from "./chat-stream.ts";
 import { embed } from "./embeddings.ts";
 import { failureOfBody, failureOfRequest } from "./failure.ts";
 import { renderMessages } from "./render-messages.ts";
-import { type BodyReader, drain, readText } from "./response-body.ts";
+import { type Body, drain, readText, StreamedResponse, streamed } from "./response-body.ts";
 
 /** The code of an error is within its first kilobytes. */
 const MAX_REFUSAL_BYTES = 16 * 1024;
@@ -54,20 +54,19 @@ export function openAiProvider(settings: OpenAiSettings): Provider {
 
 /** A fetch that follows no redirect, since one would take the key along, and reads only the beginning of a refusal. */
 function fetchThrough(dispatcher: Agent): NonNullable<ClientOptions["fetch"]> {
-  return async (url, { method = "GET", headers: sent, body, signal = null } = {}) => {
-    const response = await fetch(String(url), {
+  return async (url, { method = "GET", headers, body, signal = null } = {}) => {
+    const received = await send(String(url), {
       dispatcher,
-      redirect: "manual",
-      method,
-      headers: Object.fromEntries(new Headers(sent)),
+      method: method as Dispatcher.HttpMethod,
+      headers: Object.fromEntries(new Headers(headers)),
       ...(typeof body === "string" && { body }),
       signal,
     });
+    const response = new StreamedResponse(received);
     if (response.ok) return response;
-    const { status, headers } = response;
     // The request is refused even if the connection breaks before the reason is read.
-    const text = await readText(response.body, MAX_REFUSAL_BYTES).catch(() => "");
-    return new Response(text === "" ? null : text, { status, headers });
+    const text = await readText(response.stream, MAX_REFUSAL_BYTES).catch(() => "");
+    return new Response(text === "" ? null : text, { status: response.status, headers: response.headers });
   };
 }
 
@@ -76,7 +75,7 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
   const chat = new ChatStreamReader();
   const wellFormed = new WellFormedText();
   try {
-    for (let bytes = await readChunk(body); bytes !== undefined; bytes = await readChunk(body)) {
+    for await (const bytes of chunks(body)) {
       const text = wellFormed.push(chat.feed(bytes));
       report(chat, request);
       // Backpressure: nothing is read until the sink has room.
@@ -88,14 +87,15 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
     report(chat, request);
     if (rest !== "") await request.onText(rest);
   } finally {
-    void (chat.isDone ? drain(body, DRAIN_MS) : body.cancel().catch(() => undefined));
+    if (chat.isDone) void drain(body, DRAIN_MS);
+    else body.destroy();
   }
 }
 
-/** Resolves with the bytes of the next read; undefined at the end. Throws ProviderFailure when the body was cut off. */
-async function readChunk(body: BodyReader): Promise<Uint8Array | undefined> {
+/** Yields the bytes of each read, and leaves the body open when the reader stops. Throws ProviderFailure when the body was cut off. */
+async function* chunks(body: Body): AsyncGenerator<Uint8Array> {
   try {
-    return (await body.read()).value;
+    yield* body.iterator({ destroyOnReturn: false });
   } catch (error) {
     throw failureOfBody(error);
   }
@@ -109,7 +109,7 @@ function report(chat: ChatStreamReader, request: CompletionRequest): void {
 const NOT_A_STREAM = /^(text\/html|application\/json)\b/i;
 
 /** Sends the request, waits for the response's headers and returns its body. Throws ProviderFailure. */
-async function openStream(client: OpenAI, settings: OpenAiSettings, request: CompletionRequest): Promise<BodyReader> {
+async function openStream(client: OpenAI, settings: OpenAiSettings, request: CompletionRequest): Promise<Body> {
   const params: OpenAI.ChatCompletionCreateParamsStreaming = {
     model: request.model,
     messages: renderMessages(request),
@@ -120,13 +120,14 @@ async function openStream(client: OpenAI, settings: OpenAiSettings, request: Com
     }),
     ...(settings.includeUsage && { stream_options: { include_usage: true } }),
   };
-  const { headers, body } = await client.chat.completions
+  const response = await client.chat.completions
     .create(params, { signal: request.signal })
     .asResponse()
     .catch((error: unknown) => {
       throw failureOfRequest(error);
     });
-  if (body !== null && !NOT_A_STREAM.test(headers.get("content-type") ?? "")) return body.getReader();
-  void body?.cancel().catch(() => undefined);
+  const { stream } = streamed(response);
+  if (!NOT_A_STREAM.test(response.headers.get("content-type") ?? "")) return stream;
+  stream.destroy();
   throw new ProviderFailure("provider_error", "not_a_stream", { fault: true });
 }

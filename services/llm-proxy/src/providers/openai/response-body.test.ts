@@ -1,16 +1,14 @@
-import { expect, test, vi } from "vitest";
+import { Readable } from "node:stream";
+import { expect, test } from "vitest";
 import { readText } from "./response-body.ts";
 
-const encoder = new TextEncoder();
-
-test("a body within the limit is read completely", async () => {
-  expect(await readText(new Response("0123456789").body, 100)).toBe("0123456789");
-  expect(await readText(null, 100)).toBe("");
+test("returns the whole text of a body within the limit", async () => {
+  expect(await readText(Readable.from([Buffer.from("01234"), Buffer.from("56789")]), 100)).toBe("0123456789");
+  expect(await readText(Readable.from([]), 100)).toBe("");
 });
 
-test("a longer body is cut at the limit and cancelled", async () => {
-  const cancel = vi.fn();
-  const body = new ReadableStream({ pull: (controller) => controller.enqueue(encoder.encode("0123456789")), cancel });
+test("returns the beginning of a longer body, and destroys the body", async () => {
+  const body = new Readable({ read: () => void body.push("0123456789") });
   expect(await readText(body, 14)).toBe("01234567890123");
-  expect(cancel).toHaveBeenCalledOnce();
+  expect(body.destroyed).toBe(true);
 });

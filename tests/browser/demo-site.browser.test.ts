@@ -1,13 +1,13 @@
 import { type DemoSite, startDemoSite } from "@parley/sample-shop";
 import { expect, it } from "vitest";
-import { describeInWholeBrowser, eventually } from "./stage.ts";
+import { describeInFullBrowser, eventually } from "./fixture.ts";
 import { WidgetPage } from "./widget-page.ts";
 
-describeInWholeBrowser("the sample shop", (stage) => {
+describeInFullBrowser("sample shop", (fixture) => {
   const withShop = async (test: (shop: DemoSite, widget: WidgetPage) => Promise<void>) => {
-    const { url, bot } = stage.service;
+    const { url, bot } = fixture.service;
     const shop = await startDemoSite({ port: 0, host: "localhost", edgeUrl: url, publicKey: bot.publicKey });
-    const page = await (await stage.context()).newPage();
+    const page = await (await fixture.newContext()).newPage();
     try {
       await test(shop, new WidgetPage(page, url));
     } finally {
@@ -15,7 +15,7 @@ describeInWholeBrowser("the sample shop", (stage) => {
     }
   };
 
-  it("shows the widget at work, which its strict policy has nothing against", () =>
+  it("runs the widget without violating its Content Security Policy", () =>
     withShop(async ({ url }, widget) => {
       await widget.page.goto(url);
       await widget.launcher.waitFor();
@@ -29,7 +29,7 @@ describeInWholeBrowser("the sample shop", (stage) => {
       expect(widget.problems).toEqual([]);
     }));
 
-  it("switches theme, side, language and direction", () =>
+  it("switches theme, position, language and direction", () =>
     withShop(async ({ url }, widget) => {
       const { page } = widget;
       await page.goto(url);

@@ -6,7 +6,7 @@ import { type Facts, factsOf, variablesOf } from "./facts.ts";
 import { componentOf, workloads } from "./manifest.ts";
 import { CHART, render, valuesNames } from "./render.ts";
 
-// What each values file of charts/parley/ci renders. The golden file has the production values in full.
+// The facts of the chart rendered with each file of charts/parley/ci, except production, which has the golden file.
 
 const { appVersion } = parse(await readFile(join(CHART, "Chart.yaml"), "utf8")) as { appVersion: string };
 
@@ -88,7 +88,7 @@ const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   migrations: ["DATABASE_ADMIN_USERNAME", "PGPASSWORD", "DATABASE_URL", "DATABASE_PASSWORD"],
 };
 
-/** What other values add to it and take from it. */
+/** The variables that other values add to and remove from VARIABLES. */
 const DIFFERENCES: Readonly<Record<string, { added: readonly string[]; missing: readonly string[] }>> = {
   minimal: { added: [], missing: [] },
   "everything-off": { added: [], missing: [] },
@@ -121,11 +121,11 @@ it.each(names)("renders the expected objects with %s values", async (name) => {
 it.each(names)("sets the expected environment with %s values", async (name) => {
   const { manifests } = await render(name);
   const components = new Set(workloads(manifests).map(({ labels }) => componentOf(labels)));
-  const usual = [...components].flatMap((component) => VARIABLES[component]?.map((each) => `${component} ${each}`));
+  const expected = [...components].flatMap((component) => VARIABLES[component]?.map((each) => `${component} ${each}`));
   const variables = variablesOf(manifests);
   const added = [...variables].flatMap(([variable, value]) =>
-    usual.includes(variable) ? [] : [`${variable}=${value}`],
+    expected.includes(variable) ? [] : [`${variable}=${value}`],
   );
-  const missing = usual.filter((variable) => !variables.has(String(variable)));
+  const missing = expected.filter((variable) => !variables.has(String(variable)));
   expect({ added, missing }).toEqual(DIFFERENCES[name]);
 });

@@ -1,31 +1,31 @@
-{{/* Rules over several values, which the JSON schema cannot express. */}}
+{{/* Rules that involve several values, which the JSON schema cannot express. */}}
 {{- define "parley.validate" -}}
 {{- if and (or .Values.ingress.enabled .Values.httpRoute.enabled) (not .Values.edge.trustedProxies) -}}
-{{- fail "edge.trustedProxies is empty behind an ingress or gateway: every visitor would share one rate limit. Give the CIDRs that it connects from." -}}
+{{- fail "edge.trustedProxies is empty, so all visitors behind the ingress or gateway would share one rate limit. Set it to the CIDRs from which the ingress or gateway connects." -}}
 {{- end -}}
 {{- if and .Values.ingress.enabled (not .Values.ingress.hosts) -}}
-{{- fail "ingress.hosts is empty: give the public host name." -}}
+{{- fail "ingress.hosts is empty. Set it to the public host name." -}}
 {{- end -}}
 {{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
-{{- fail "httpRoute.parentRefs is empty: name the Gateway to attach to." -}}
+{{- fail "httpRoute.parentRefs is empty. Set it to the Gateway." -}}
 {{- end -}}
 {{- if and .Values.mtls.enabled .Values.mtls.certManager (not .Values.mtls.issuerRef) -}}
-{{- fail "mtls.issuerRef is empty: name the cert-manager issuer, or set mtls.certManager to false and bring the Secrets." -}}
+{{- fail "mtls.issuerRef is empty. Set it to the cert-manager issuer, or set mtls.certManager to false and create the Secrets." -}}
 {{- end -}}
 {{- if and .Values.llmProxy.config .Values.llmProxy.existingConfigMap -}}
-{{- fail "llmProxy.config and llmProxy.existingConfigMap exclude each other." -}}
+{{- fail "llmProxy.config and llmProxy.existingConfigMap are mutually exclusive. Set only one." -}}
 {{- end -}}
 {{- if .Values.doctor.publicKey -}}
 {{- if not .Values.doctor.origin -}}
-{{- fail "doctor.origin is empty: give an origin that doctor.publicKey allows." -}}
+{{- fail "doctor.origin is empty. Set it to an origin that doctor.publicKey allows." -}}
 {{- end -}}
 {{- if not (include "parley.doctor.url" .) -}}
-{{- fail "doctor.url is empty: give the public address, which neither ingress nor httpRoute names." -}}
+{{- fail "doctor.url is empty, and neither ingress nor httpRoute has a host. Set it to the public URL." -}}
 {{- end -}}
 {{- end -}}
 {{- range $name, $key := dict "issuer" "JWT_ISSUER" "audience" "JWT_AUDIENCE" "jwksUrl" "JWKS_URL" -}}
 {{- if not (get $.Values.sso $name) -}}
-{{- fail (printf "sso.%s is empty: the edge checks access tokens against your single sign-on; see docs/install/sso.md." $name) -}}
+{{- fail (printf "sso.%s is empty. The edge needs it to check access tokens; see docs/install/sso.md." $name) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -53,7 +53,7 @@ test("a failed attempt returns the text and the usage that came before the failu
   });
 });
 
-test("an unexpected error is a failure with the reason internal, and the text before it is kept", async () => {
+test("an unexpected error is a failure with the reason internal and keeps the text before it", async () => {
   const error = new TypeError("a bug");
   const request = requestOf(async ({ onText }) => {
     await onText("text");

@@ -51,7 +51,7 @@ test("a match at the end of the reply blocks it", async () => {
   expect(statusOf(await generate("secret$"))).toBe("BLOCKED");
 });
 
-test("a reply without a match is sent whole and with its usage", async () => {
+test("a reply without a match is sent completely, with its usage", async () => {
   provider.script([{ tokens: ["The sec", "retary is ", "out"] }]);
   const events = await generate("\\bsecret\\b");
   expect([statusOf(events), events.text]).toEqual(["COMPLETE", "The secretary is out"]);

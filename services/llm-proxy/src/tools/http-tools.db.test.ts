@@ -100,7 +100,7 @@ function generate(
 }
 
 describe("an HTTP tool", () => {
-  test("is offered with its schema, called with the model's arguments, and its result is sent with the role tool", async () => {
+  test("is offered with its schema and called with the model's arguments, and its result goes to the model with the role tool", async () => {
     scriptCalls({ name: "order", arguments: '{"id":"A 7","lang":"de"}' });
     const events = await generate(order());
     expect(statusOf(events)).toBe("COMPLETE");
@@ -189,7 +189,7 @@ describe("a call is refused without details for the model", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("when it redirects, so that the secret is not sent elsewhere", async () => {
+  test("when it redirects, because the secret would be sent elsewhere", async () => {
     const elsewhere = await startToolServer();
     scriptCalls({ name: "order", arguments: '{"id":"7"}' });
     server.answer(() => ({ status: 307, headers: { location: `${elsewhere.url}/` } }));
@@ -246,7 +246,7 @@ describe("a model that keeps calling tools", () => {
   const calling = { toolCalls: [{ name: "order", arguments: '{"id":"7"}' }] };
   const mustAnswer = ({ body }: ReceivedRequest) => (body as { tool_choice?: string }).tool_choice === "none";
 
-  test("must answer after the last round", async () => {
+  test("must reply after the last round", async () => {
     provider.script((request) => (mustAnswer(request) ? { tokens: ["Done."] } : calling));
     const events = await generate(order());
     expect([statusOf(events), events.text]).toEqual(["COMPLETE", "Done."]);
@@ -262,7 +262,7 @@ describe("a model that keeps calling tools", () => {
     expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject({ reason: "tool_calls", toolCalls: 3, rounds: 4 });
   });
 
-  test("calls none when a pattern has matched its text", async () => {
+  test("makes no tool call after a pattern has matched its text", async () => {
     provider.script(() => ({ tokens: ["The word is secret, and much may follow."], ...calling }));
     const turnId = randomUUID();
     const prompt = {
@@ -277,7 +277,7 @@ describe("a model that keeps calling tools", () => {
     expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject({ outcome: "blocked", toolCalls: 0, rounds: 1 });
   });
 
-  test("cannot make more calls than the limit of one reply", async () => {
+  test("makes at most the allowed number of calls per reply", async () => {
     provider.script((request) =>
       afterTools(request)
         ? { tokens: ["Done."] }
@@ -300,7 +300,7 @@ describe("a model that keeps calling tools", () => {
 describe("failover", () => {
   const calling = { toolCalls: [{ name: "order", arguments: '{"id":"7"}' }] };
 
-  test("after a tool call passes the result on, and does not call the tool again", async () => {
+  test("passes on the result of a tool call and does not repeat the call", async () => {
     provider.script((request) => (afterTools(request) ? { status: 500 } : calling));
     const turnId = randomUUID();
     const events = await generate(order(), { model: "route:pair", turnId });
@@ -318,7 +318,7 @@ describe("failover", () => {
     expect(row).toMatchObject({ failovers: 1, rounds: 2, cost: null });
   });
 
-  test("does not happen after the first text, even with a tool call in between", async () => {
+  test("does not happen after the first text, even if a tool call followed", async () => {
     provider.script(
       (request): Reply => (afterTools(request) ? { status: 500 } : { ...calling, tokens: ["Let me look. "] }),
     );

@@ -70,7 +70,7 @@ const BROKEN: [name: string, code: string, reason: string, retryable: boolean][]
 
 describe("ChatStreamReader", () => {
   describe.each([1, 2, 7, 64, 1_000_000])("in reads of %i bytes", (bytes) => {
-    test.each(COMPLETE)("a complete stream is read whole and with its usage: %s", (name) => {
+    test.each(COMPLETE)("reads a complete stream with its usage: %s", (name) => {
       expect(read(fixture(name), bytes)).toEqual({
         text: "Hello, world",
         usage: { tokensIn: 12, tokensOut: 3 },
@@ -116,7 +116,7 @@ describe("ChatStreamReader", () => {
     expect(new ChatStreamReader().feed(fixture("plain"))).toBe("Hello, world");
   });
 
-  test("a token of a mebibyte is read in linear time", () => {
+  test("reads a token of one mebibyte in linear time", () => {
     const token = "x".repeat(1024 * 1024);
     const body = Buffer.from(
       `data: ${JSON.stringify({ choices: [{ delta: { content: token }, finish_reason: "stop" }] })}\n\n`,

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { readText } from "./response-body.ts";
 
-test("returns the whole text of a body within the bound", async () => {
+test("returns the whole text of a body within the limit", async () => {
   expect(await readText(Readable.from([Buffer.from("01234"), Buffer.from("56789")]), 100)).toBe("0123456789");
   expect(await readText(Readable.from([]), 100)).toBe("");
 });

@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { type System, type SystemOptions, startSystem, type Tenant } from "../../system/system.ts";
-import { type Answer, type Api, createApi } from "./api.ts";
+import { type Api, type ApiResponse, createApi } from "./api.ts";
 
-/** The whole system, and the public interface of its first edge. */
-export type Contract = System & { api: Api };
+/** A whole system and a client of its first edge. */
+export type ContractSystem = System & { api: Api };
 
 /**
- * Starts a system whose edges take this machine for their proxy, so that each call can have a client address of its own. The models
- * of `openai:` have a provider that is soon given up on, those of `patient:` the same one with the timeouts of every day.
+ * Starts a system whose edges trust this machine as their proxy, so that each call can claim its own client address. The provider `openai`
+ * has short timeouts; `patient` is the same fake provider with the default timeouts.
  */
-export async function startContract({ env = {}, ...options }: SystemOptions = {}): Promise<Contract> {
+export async function startContractSystem({ env = {}, ...options }: SystemOptions = {}): Promise<ContractSystem> {
   const system = await startSystem({
     llmConfig: (base_url) => ({
       default_model: "openai:default",
@@ -30,14 +30,14 @@ export async function startContract({ env = {}, ...options }: SystemOptions = {}
   return { ...system, api: await createApi(system.url()) };
 }
 
-/** Another key of the tenant's bot. */
+/** Creates another key for the tenant's bot. */
 export async function addKey({ admin }: System, tenant: Tenant, domains: string[]): Promise<Tenant> {
   const { workspaceId, botSlug } = tenant;
   const { key } = await admin.keys.createKey({ workspaceId, botSlug, domains });
   return { ...tenant, publicKey: key?.publicKey ?? "", origin: `https://${domains[0]}` };
 }
 
-/** Another bot of the tenant's workspace, with a key for the same origin. */
+/** Creates another bot in the tenant's workspace, with a key for the same origin. */
 export async function addBot(
   { admin }: System,
   tenant: Tenant,
@@ -50,27 +50,27 @@ export async function addBot(
   return { ...tenant, botSlug, publicKey: key?.publicKey ?? "" };
 }
 
-/** What the single sign-on says of a user of this workspace: a new one, so that no rate limit is met by chance, unless given. */
+/** Returns token claims for a user of the workspace. Default: a new user, so that calls do not share a rate limit. */
 export function ownerClaims({ sso }: System, { workspaceId }: Tenant, user: string = randomUUID()) {
   const now = Math.floor(Date.now() / 1_000);
   return { iss: sso.issuer, aud: sso.audience, sub: user, iat: now, exp: now + 300, workspace_id: workspaceId };
 }
 
-/** An access token of an owner of the tenant's workspace. */
+/** Returns an access token for an owner of the tenant's workspace. */
 export function ownerToken(system: System, tenant: Tenant, user?: string): Promise<string> {
   return system.sso.sign(ownerClaims(system, tenant, user));
 }
 
 type Transcript = { session: Record<string, unknown>; messages: Record<string, unknown>[] };
 
-/** A session's export, which must be had. */
-export async function transcript(contract: Contract, tenant: Tenant, sessionId: string): Promise<Transcript> {
-  const answer = await contract.api.exported(await ownerToken(contract, tenant), sessionId);
-  if (answer.status !== 200) throw new Error(`the export answered ${answer.status} ${answer.text}`);
+/** Returns a session's export. Throws if the export is refused. */
+export async function transcript(system: ContractSystem, tenant: Tenant, sessionId: string): Promise<Transcript> {
+  const answer = await system.api.exported(await ownerToken(system, tenant), sessionId);
+  if (answer.status !== 200) throw new Error(`export failed: ${answer.status} ${answer.text}`);
   return answer.body as Transcript;
 }
 
-/** Messages counted this month, once nothing is held or on its way to the books any more. */
+/** Waits until no message is held, then returns the messages used this month. */
 export async function usedMessages({ admin }: System, { workspaceId }: Tenant): Promise<number> {
   for (;;) {
     const { usage } = await admin.workspaces.showUsage({ workspaceId });
@@ -79,11 +79,11 @@ export async function usedMessages({ admin }: System, { workspaceId }: Tenant): 
   }
 }
 
-/** Well-formed in all but its checksum. */
+/** Well-formed except for its checksum. */
 export const UNKNOWN_KEY = `svc_pk_${"0".repeat(32)}`;
 
-/** An answer in the terms of the contract's tables. */
-export const refusal = ({ status, text }: Answer) => `${status} ${text}`;
+/** Formats a response like the contract's tables. */
+export const refusal = ({ status, text }: ApiResponse) => `${status} ${text}`;
 
 export const errorOf = (status: number, code: string) => `${status} {"error":"${code}"}`;
 

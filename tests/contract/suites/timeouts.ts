@@ -5,44 +5,44 @@ import { readSse } from "@parley/test-support";
 import { expect, test } from "vitest";
 import { createTenant } from "../../system/system.ts";
 import { createApi } from "../support/api.ts";
-import { type Contract, transcript } from "../support/contract.ts";
+import { type ContractSystem, transcript } from "../support/contract-system.ts";
 
-/** What takes long begins with the system and is looked at when the other suites are over. */
-export type Patience = {
+/** Slow scenarios that start with the system and are checked after most other suites. */
+export type Timeouts = {
   heartbeat: Promise<{ silenceMs: number; afterwards: string }>;
   drip: Promise<{ closedAfterMs: number }>;
   orphan: Promise<{ status: unknown; content: unknown; afterMs: number }>;
 };
 
-export function beginPatience(contract: Contract): Patience {
-  const waits = { heartbeat: waitForHeartbeat(contract), drip: dripRequest(contract), orphan: leaveOrphan(contract) };
-  // A failure is the test's to report, not the process's.
-  for (const wait of Object.values(waits)) wait.catch(() => undefined);
-  return waits;
+export function startTimeouts(system: ContractSystem): Timeouts {
+  const scenarios = { heartbeat: waitForHeartbeat(system), drip: dripRequest(system), orphan: orphanTurn(system) };
+  // The test that awaits the promise reports its failure; without this the process would report an unhandled rejection.
+  for (const scenario of Object.values(scenarios)) scenario.catch(() => undefined);
+  return scenarios;
 }
 
-export function patienceSuite(patience: () => Patience): void {
-  test("a silent stream is kept alive by a comment after 15 s [D21/1]", async () => {
-    const { silenceMs, afterwards } = await patience().heartbeat;
+export function timeoutsSuite(timeouts: () => Timeouts): void {
+  test("a silent stream gets a heartbeat comment after 15 s [D21/1]", async () => {
+    const { silenceMs, afterwards } = await timeouts().heartbeat;
     expect(silenceMs).toBeGreaterThan(14_500);
     expect(silenceMs).toBeLessThan(17_000);
     expect(afterwards).toBe("done");
   });
 
-  test("a request that comes at one byte a second is closed at the request timeout [H/7]", async () => {
-    const { closedAfterMs } = await patience().drip;
+  test("a request body sent at one byte a second is closed at the request timeout [H/7]", async () => {
+    const { closedAfterMs } = await timeouts().drip;
     expect(closedAfterMs).toBeGreaterThan(29_000);
     expect(closedAfterMs).toBeLessThan(34_000);
   });
 
-  test("the turn of an edge that died is closed as interrupted within 60 s [D17/2]", async () => {
-    const { status, afterMs } = await patience().orphan;
+  test("the turn of a killed edge is closed as interrupted within 60 s [D17/2]", async () => {
+    const { status, afterMs } = await timeouts().orphan;
     expect(status).toBe("interrupted");
     expect(afterMs).toBeLessThan(60_000);
   });
 }
 
-async function waitForHeartbeat({ admin, api }: Contract): Promise<{ silenceMs: number; afterwards: string }> {
+async function waitForHeartbeat({ admin, api }: ContractSystem): Promise<{ silenceMs: number; afterwards: string }> {
   const tenant = await createTenant(admin, { model: "patient:first-17000" });
   let silentSince = 0;
   let silenceMs = 0;
@@ -55,10 +55,10 @@ async function waitForHeartbeat({ admin, api }: Contract): Promise<{ silenceMs: 
   return { silenceMs, afterwards };
 }
 
-async function dripRequest(contract: Contract): Promise<{ closedAfterMs: number }> {
+async function dripRequest(system: ContractSystem): Promise<{ closedAfterMs: number }> {
   const startedAt = performance.now();
   const headers = { "content-length": "1000", origin: "https://shop.example" };
-  const call = request(`${contract.url()}/api/chat/`, { method: "POST", headers });
+  const call = request(`${system.url()}/api/chat/`, { method: "POST", headers });
   const closed = new Promise((resolve) => {
     call.once("close", resolve);
     call.once("error", resolve);
@@ -70,10 +70,10 @@ async function dripRequest(contract: Contract): Promise<{ closedAfterMs: number 
   return { closedAfterMs: performance.now() - startedAt };
 }
 
-async function leaveOrphan(contract: Contract): Promise<{ status: unknown; content: unknown; afterMs: number }> {
+async function orphanTurn(system: ContractSystem): Promise<{ status: unknown; content: unknown; afterMs: number }> {
   const [tenant, edge] = await Promise.all([
-    createTenant(contract.admin, { model: "patient:tokens-1000-every-100" }),
-    contract.startEdge({}),
+    createTenant(system.admin, { model: "patient:tokens-1000-every-100" }),
+    system.startEdge({}),
   ]);
   const api = await createApi(`http://127.0.0.1:${edge.port}`);
   const session_id = randomUUID();
@@ -82,7 +82,7 @@ async function leaveOrphan(contract: Contract): Promise<{ status: unknown; conte
   await edge.kill9();
   const killedAt = performance.now();
   for (;;) {
-    const { messages } = await transcript(contract, tenant, session_id);
+    const { messages } = await transcript(system, tenant, session_id);
     const last = messages.at(-1);
     if (last !== undefined)
       return { status: last.status, content: last.content, afterMs: performance.now() - killedAt };

@@ -7,34 +7,37 @@ import { createPlan, query } from "../system/database.ts";
 import { type Prometheus, startPrometheus } from "../system/prometheus.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { newAddress, TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
-import { ALERTS_FILE, hastyCauses } from "./sources.ts";
+import { ALERTS_FILE, fastCauseAlerts } from "./sources.ts";
 
-/** The tenants of the stage: each does one thing. */
-export type Cast = Record<"main" | "blocked" | "full" | "near" | "failing" | "unpaid" | "failover" | "leaving", Tenant>;
+/** The tenants, named after what happens to their chats. */
+export type Tenants = Record<
+  "main" | "blocked" | "full" | "near" | "failing" | "unauthorized" | "failover" | "disconnecting",
+  Tenant
+>;
 
-export type Stage = {
+export type Fixture = {
   system: System;
   redis: { kill(): Promise<void>; restart(): Promise<void> };
-  /** Between the services and the database. */
-  databaseWire: TcpProxy;
-  /** Between the conversation service and the quota service, which settles. */
-  settleWire: TcpProxy;
+  /** Between the services and PostgreSQL. */
+  databaseProxy: TcpProxy;
+  /** Between conversation and quota: only settlement uses it. */
+  settleProxy: TcpProxy;
   prometheus: Prometheus;
-  cast: Cast;
+  tenants: Tenants;
   stop(): Promise<void>;
 };
 
-const STREAMS_OF_ONE_CLIENT = 3;
+const MAX_STREAMS_PER_CLIENT = 3;
 
-/** Parley with two edges on one Redis, four providers, a wire to break at each weak place, and a Prometheus that watches all of it. */
-export async function startStage(postgresUrl: string): Promise<Stage> {
+/** Starts Parley with two edges that share one Redis, several providers, a proxy before PostgreSQL and before quota, and Prometheus. */
+export async function startFixture(postgresUrl: string): Promise<Fixture> {
   let redis: TestRedis = await startRedis();
   const redisPort = Number(new URL(redis.url).port);
   const postgres = new URL(postgresUrl);
-  const databaseWire = await startTcpProxy({ targetPort: Number(postgres.port) });
-  postgres.port = String(databaseWire.port);
+  const databaseProxy = await startTcpProxy({ targetPort: Number(postgres.port) });
+  postgres.port = String(databaseProxy.port);
   const quotaPort = await freePort();
-  const settleWire = await startTcpProxy({ targetPort: quotaPort });
+  const settleProxy = await startTcpProxy({ targetPort: quotaPort });
   const system = await startSystem({
     edges: 2,
     redisUrl: redis.url,
@@ -57,16 +60,16 @@ export async function startStage(postgresUrl: string): Promise<Stage> {
       edge: {
         ...TRUST_TEST_PROXY,
         QUOTA_TARGET: `127.0.0.1:${quotaPort}`,
-        MAX_STREAMS_PER_CLIENT: String(STREAMS_OF_ONE_CLIENT),
+        MAX_STREAMS_PER_CLIENT: String(MAX_STREAMS_PER_CLIENT),
       },
       quota: { GRPC_PORT: String(quotaPort) },
-      conversation: { QUOTA_TARGET: `127.0.0.1:${settleWire.port}` },
+      conversation: { QUOTA_TARGET: `127.0.0.1:${settleProxy.port}` },
     },
   });
   const services = [...system.edges, system.conversation, system.quota, system.llm];
   const prometheus = await startPrometheus({
     targets: services.map(({ name, opsPort }) => ({ service: name, opsPort })),
-    rules: { "alerts.yaml": readFileSync(ALERTS_FILE, "utf8"), "hasty.yaml": hastyCauses() },
+    rules: { "alerts.yaml": readFileSync(ALERTS_FILE, "utf8"), "fast.yaml": fastCauseAlerts() },
   });
   return {
     system,
@@ -76,42 +79,42 @@ export async function startStage(postgresUrl: string): Promise<Stage> {
         redis = await startRedis({ port: redisPort });
       },
     },
-    databaseWire,
-    settleWire,
+    databaseProxy,
+    settleProxy,
     prometheus,
-    cast: await engage(system),
+    tenants: await createTenants(system),
     async stop() {
       await prometheus.stop();
       await system.stop();
-      await Promise.all([databaseWire.close(), settleWire.close(), redis.stop()]);
+      await Promise.all([databaseProxy.close(), settleProxy.close(), redis.stop()]);
     },
   };
 }
 
-/** Makes the tenants: of one the quota is used up, of another nearly. */
-async function engage(system: System): Promise<Cast> {
+/** Creates the tenants. `full` has used up its quota, `near` almost. */
+async function createTenants(system: System): Promise<Tenants> {
   const { admin, database } = system;
   await createPlan(database, "large", 1_000_000);
   await createPlan(database, "ten", 10);
   const large = (model: string) => createTenant(admin, { plan: "large", model });
-  const cast: Cast = {
+  const tenants: Tenants = {
     main: await large("openai:tokens-20-every-10"),
     blocked: await large("openai:default"),
     failing: await large("spare:status-400"),
-    unpaid: await large("spare:status-401"),
+    unauthorized: await large("spare:status-401"),
     failover: await large("route:both"),
-    leaving: await large("openai:tokens-100-every-50"),
+    disconnecting: await large("openai:tokens-100-every-50"),
     full: await createTenant(admin, { plan: "ten" }),
     near: await createTenant(admin, { plan: "ten" }),
   };
-  const { workspaceId, botSlug } = cast.blocked;
+  const { workspaceId, botSlug } = tenants.blocked;
   await admin.moderation.addPattern({ workspaceId, botSlug, pattern: "hello", fallback: "No." });
-  await spend(system, cast.full, 10);
-  await spend(system, cast.near, 8);
-  return cast;
+  await addUsage(system, tenants.full, 10);
+  await addUsage(system, tenants.near, 8);
+  return tenants;
 }
 
-async function spend({ database }: System, { workspaceId }: Tenant, used: number): Promise<void> {
+async function addUsage({ database }: System, { workspaceId }: Tenant, used: number): Promise<void> {
   await query(
     database,
     `WITH turns AS (SELECT gen_random_uuid() AS turn_id, date_trunc('month', now() AT TIME ZONE 'UTC')::date AS month FROM generate_series(1, $2)),
@@ -121,36 +124,39 @@ async function spend({ database }: System, { workspaceId }: Tenant, used: number
   );
 }
 
-/** Sends visitors to both edges until stopped: visitors of every kind, or only those whose turns succeed. */
-export function startVisitors({ system, cast }: Stage, kind: "every" | "well" = "every"): { stop(): Promise<void> } {
-  const gone = new AbortController();
-  const keepOn = async (work: () => Promise<unknown>, pauseMs: number) => {
-    while (!gone.signal.aborted) {
+/** Sends visitors to both edges until stopped: those of every tenant, or only those whose turns succeed. */
+export function startVisitors(
+  { system, tenants }: Fixture,
+  kind: "every" | "succeeding" = "every",
+): { stop(): Promise<void> } {
+  const stopped = new AbortController();
+  const repeat = async (work: () => Promise<unknown>, pauseMs: number) => {
+    while (!stopped.signal.aborted) {
       await work();
-      await sleep(pauseMs, undefined, { signal: gone.signal }).catch(() => undefined);
+      await sleep(pauseMs, undefined, { signal: stopped.signal }).catch(() => undefined);
     }
   };
-  const everywhere = (tenant: Tenant) => [0, 1].map((edge) => keepOn(() => visit(system.url(edge), tenant), 100));
-  const well = [...everywhere(cast.main), ...everywhere(cast.main)];
+  const onBothEdges = (tenant: Tenant) => [0, 1].map((edge) => repeat(() => visit(system.url(edge), tenant), 100));
+  const succeeding = [...onBothEdges(tenants.main), ...onBothEdges(tenants.main)];
   const others = () => [
-    ...[cast.blocked, cast.failing, cast.unpaid, cast.failover, cast.full].map((tenant) =>
-      keepOn(() => visit(system.url(), tenant), 200),
+    ...[tenants.blocked, tenants.failing, tenants.unauthorized, tenants.failover, tenants.full].map((tenant) =>
+      repeat(() => visit(system.url(), tenant), 200),
     ),
-    keepOn(() => leave(system.url(), cast.leaving), 300),
-    keepOn(() => refusals(system, cast.main), 500),
-    keepOn(() => owner(system, cast.main), 500),
+    repeat(() => disconnect(system.url(), tenants.disconnecting), 300),
+    repeat(() => sendRefusedRequests(system, tenants.main), 500),
+    repeat(() => exportMissingSession(system, tenants.main), 500),
   ];
-  const running = kind === "every" ? [...well, ...others()] : well;
+  const running = kind === "every" ? [...succeeding, ...others()] : succeeding;
   return {
     async stop() {
-      gone.abort();
+      stopped.abort();
       await Promise.all(running);
     },
   };
 }
 
-/** A visitor who goes away amid the reply. */
-async function leave(url: string, tenant: Tenant): Promise<void> {
+/** Disconnects during the reply. */
+async function disconnect(url: string, tenant: Tenant): Promise<void> {
   const abort = new AbortController();
   try {
     const headers = { "x-forwarded-for": newAddress() };
@@ -159,38 +165,38 @@ async function leave(url: string, tenant: Tenant): Promise<void> {
     await reader?.read();
     await reader?.read();
   } catch {
-    // A service that is away is another visitor's matter.
+    // The fault suites stop services; other visitors' results show that.
   } finally {
     abort.abort();
   }
 }
 
-/** What is refused: a foreign page, no JSON, an unknown route, and one address that talks too much. */
-async function refusals(system: System, tenant: Tenant): Promise<void> {
+/** Sends requests that the edge refuses: wrong origin, invalid JSON, unknown route, and too many streams from one address. */
+async function sendRefusedRequests(system: System, tenant: Tenant): Promise<void> {
   const headers = { "x-forwarded-for": newAddress() };
   const foreign = { ...headers, origin: "https://elsewhere.example" };
-  const swallow = async (answer: Promise<Response>) =>
-    void (await answer.then((response) => response.text()).catch(() => ""));
+  const drain = async (response: Promise<Response>) =>
+    void (await response.then((response) => response.text()).catch(() => ""));
   await Promise.all([
-    ...Array.from({ length: 61 }, () => swallow(postChat(system.url(), tenant, {}, { headers: foreign }))),
-    swallow(fetch(`${system.url()}/api/chat/`, { method: "POST", body: "{", headers })),
-    swallow(fetch(`${system.url()}/no/such/page`, { headers })),
-    swallow(
+    ...Array.from({ length: 61 }, () => drain(postChat(system.url(), tenant, {}, { headers: foreign }))),
+    drain(fetch(`${system.url()}/api/chat/`, { method: "POST", body: "{", headers })),
+    drain(fetch(`${system.url()}/no/such/page`, { headers })),
+    drain(
       fetch(`${system.url()}/api/widget/config/?public_key=${tenant.publicKey}`, {
         headers: { origin: tenant.origin },
       }),
     ),
   ]);
-  const crowd = { "x-forwarded-for": newAddress() };
+  const oneAddress = { "x-forwarded-for": newAddress() };
   await Promise.all(
-    Array.from({ length: STREAMS_OF_ONE_CLIENT + 1 }, () =>
-      swallow(postChat(system.url(1), tenant, {}, { headers: crowd })),
+    Array.from({ length: MAX_STREAMS_PER_CLIENT + 1 }, () =>
+      drain(postChat(system.url(1), tenant, {}, { headers: oneAddress })),
     ),
   );
 }
 
-/** An owner who looks for a conversation that is not there, with a good token. */
-async function owner(system: System, { workspaceId }: Tenant): Promise<void> {
+/** Exports a missing session with a valid token. */
+async function exportMissingSession(system: System, { workspaceId }: Tenant): Promise<void> {
   const token = await system.sso.token({ workspaceId });
   const url = `${system.url()}/api/conversations/${randomUUID()}/export.json`;
   await fetch(url, { headers: { authorization: `Bearer ${token}` } })

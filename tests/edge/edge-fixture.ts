@@ -3,20 +3,20 @@ import { createTenant, type System, startSystem, type Tenant } from "../system/s
 import { TRUST_TEST_PROXY } from "../system/visitors.ts";
 import { scriptedFaults } from "./scripted-faults.ts";
 
-/** Three edges, which trust the tests as their proxy, on one Redis where the machine has it, and a tenant whose model answers at once. */
-export type EdgeStage = {
+/** Three edges that trust the tests as their proxy and share one Redis (if redis-server is installed), and a tenant with a fast model. */
+export type EdgeFixture = {
   system: System;
   tenant: Tenant;
-  /** Throws on a machine without one. */
+  /** Its methods throw if redis-server is not installed. */
   redis: { pause(): void; resume(): void; kill(): Promise<void>; restart(): Promise<void> };
   stop(): Promise<void>;
 };
 
-export async function startEdgeStage(): Promise<EdgeStage> {
+export async function startEdgeFixture(): Promise<EdgeFixture> {
   let server = isMet("redis-server") ? await startRedis() : undefined;
   const redis = (): TestRedis => {
     if (server === undefined)
-      throw new Error('there is no redis-server here: put the suite into describeWith("redis-server")');
+      throw new Error('redis-server is not installed: wrap the suite in describeWith("redis-server")');
     return server;
   };
   const system = await startSystem({
@@ -24,11 +24,11 @@ export async function startEdgeStage(): Promise<EdgeStage> {
     ...(server && { redisUrl: server.url }),
     script: scriptedFaults,
     env: { edge: TRUST_TEST_PROXY },
-    // A provider that may be silent for a second only, so that the tests need not wait for the usual twenty.
+    // `hasty` times out after one second of silence instead of the default twenty, to keep the tests short.
     llmConfig: (base_url) => ({
       default_model: "openai:default",
       providers: {
-        // More calls at once than readers that read nothing.
+        // Above the number of concurrent slow readers.
         openai: { base_url, api_key_env: "OPENAI_API_KEY", concurrency: { max_active: 1_000 } },
         hasty: {
           base_url,

@@ -4,40 +4,39 @@ import pixelmatch from "pixelmatch";
 import { PNG } from "pngjs";
 
 const REFERENCES = join(import.meta.dirname, "references");
-/** Where a failed comparison leaves its pictures; not committed. */
+/** Where a failed comparison stores its images; not committed. */
 const DIFFERENCES = join(import.meta.dirname, "differences");
 
 /**
- * How pictures are compared: both are averaged over blocks, which makes nothing of how a letter's edge is drawn, and then up
- * to `allowed` blocks may differ by more than `threshold`, of 0 to 1. Small blocks tell of small things that have
- * changed, such as an icon; large ones of a large surface whose colour has changed a little.
+ * Both images are averaged over blocks, which ignores differences in anti-aliasing. Up to `allowed` blocks may differ by more than `threshold`
+ * (0 to 1). Small blocks detect small changes such as an icon; large blocks detect a slight color change of a large surface.
  */
 const SCALES = [
   { blockPx: 4, threshold: 0.06, allowed: 5 },
   { blockPx: 8, threshold: 0.015, allowed: 40 },
 ] as const;
 
-/** How far apart two pixels' colours are, 0 to 1, that the picture of a difference shows in red. */
+/** The color difference, from 0 to 1, above which the difference image shows a pixel in red. */
 const VISIBLE = 0.1;
 
-/** What is wrong with a picture, in words; empty when it looks the same as what was expected. Both are PNG. */
+/** Returns a text for each way in which two PNG images differ; empty if they look the same. */
 export function differences(expected: Buffer, actual: Buffer): string[] {
   const [one, other] = [PNG.sync.read(expected), PNG.sync.read(actual)];
   if (one.width !== other.width || one.height !== other.height) {
-    return [`it is ${other.width} by ${other.height} pixels instead of ${one.width} by ${one.height}`];
+    return [`the size is ${other.width} by ${other.height} pixels instead of ${one.width} by ${one.height}`];
   }
   return SCALES.flatMap(({ blockPx, threshold, allowed }) => {
-    const [before, now] = [inBlocks(one, blockPx), inBlocks(other, blockPx)];
-    // Nothing is taken for an edge that is drawn differently: the blocks have seen to that.
+    const [before, now] = [averageBlocks(one, blockPx), averageBlocks(other, blockPx)];
+    // Counts anti-aliased pixels too: averaging already removed their differences.
     const options = { threshold, includeAA: true };
     const blocks = pixelmatch(before.data, now.data, undefined, before.width, before.height, options);
-    const said = `${blocks} blocks of ${blockPx} by ${blockPx} pixels differ by more than ${threshold}; ${allowed} may`;
-    return blocks > allowed ? [said] : [];
+    const problem = `${blocks} blocks of ${blockPx} by ${blockPx} pixels differ by more than ${threshold}; at most ${allowed} may`;
+    return blocks > allowed ? [problem] : [];
   });
 }
 
-/** Averages the blocks of a picture into a picture of as many pixels. */
-function inBlocks({ width, height, data }: PNG, blockPx: number): PNG {
+/** Returns an image with one pixel for each block: the block's average. */
+function averageBlocks({ width, height, data }: PNG, blockPx: number): PNG {
   const small = new PNG({ width: Math.ceil(width / blockPx), height: Math.ceil(height / blockPx) });
   const sums = new Float64Array(small.data.length);
   const counts = new Uint32Array(small.width * small.height);
@@ -49,17 +48,17 @@ function inBlocks({ width, height, data }: PNG, blockPx: number): PNG {
     counts[block] = (counts[block] ?? 0) + (at & 1);
   }
   for (const [at, sum] of sums.entries()) {
-    // Of the four bytes of a pixel two were counted.
+    // `counts` has two entries per pixel, because it counts only the odd bytes of four.
     small.data[at] = Math.round((2 * sum) / (counts[at >> 2] ?? 2));
   }
   return small;
 }
 
 /**
- * Throws when a picture does not look like the reference of its name, and says where to see why. With
- * PARLEY_UPDATE_LOOK=1 it becomes the reference instead.
+ * Throws if an image differs from its reference; the error lists the image files. With PARLEY_UPDATE_LOOK=1 the image becomes the
+ * reference instead.
  */
-export async function expectLook(name: string, actual: Buffer): Promise<void> {
+export async function expectScreenshot(name: string, actual: Buffer): Promise<void> {
   const reference = join(REFERENCES, `${name}.png`);
   const drawn = join(DIFFERENCES, `${name}.png`);
   const difference = join(DIFFERENCES, `${name}.difference.png`);
@@ -70,25 +69,25 @@ export async function expectLook(name: string, actual: Buffer): Promise<void> {
   }
   await Promise.all([rm(drawn, { force: true }), rm(difference, { force: true })]);
   const expected = await readFile(reference).catch(() => undefined);
-  const found = expected ? differences(expected, actual) : ["it has no reference yet"];
-  if (found.length > 0) {
+  const problems = expected ? differences(expected, actual) : ["there is no reference"];
+  if (problems.length > 0) {
     await mkdir(DIFFERENCES, { recursive: true });
-    await Promise.all([writeFile(drawn, actual), writeFile(difference, picture(expected ?? actual, actual))]);
-    const from = (file: string) => relative(process.cwd(), file);
+    await Promise.all([writeFile(drawn, actual), writeFile(difference, differenceImage(expected ?? actual, actual))]);
+    const relativePath = (file: string) => relative(process.cwd(), file);
     throw new Error(
       [
-        `"${name}" does not look like its reference: ${found.join("; ")}.`,
-        `  reference   ${from(reference)}`,
-        `  drawn now   ${from(drawn)}`,
-        `  difference  ${from(difference)}, in red`,
-        "If the change is meant: npx --yes pnpm@12 look:update, look at the pictures, commit them.",
+        `"${name}" differs from its reference: ${problems.join("; ")}.`,
+        `  reference   ${relativePath(reference)}`,
+        `  actual      ${relativePath(drawn)}`,
+        `  difference  ${relativePath(difference)}, in red`,
+        "If the change is intended: run npx --yes pnpm@12 look:update, check the images and commit them.",
       ].join("\n"),
     );
   }
 }
 
-/** The reference, pale, with what is different now in red; what was drawn, where its size is another. */
-function picture(expected: Buffer, actual: Buffer): Buffer {
+/** Returns the reference, faded, with the differences in red; if the sizes differ, the actual image. */
+function differenceImage(expected: Buffer, actual: Buffer): Buffer {
   const [one, other] = [PNG.sync.read(expected), PNG.sync.read(actual)];
   const { width, height } = one;
   if (width !== other.width || height !== other.height) {

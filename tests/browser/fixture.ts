@@ -7,37 +7,37 @@ import { Service } from "./service.ts";
 import { type Site, startSite } from "./site.ts";
 import { WidgetPage } from "./widget-page.ts";
 
-/** What to visit. */
+/** The page to visit. */
 export interface Visit {
-  /** Attributes of the script element beside its key. */
+  /** Attributes of the script element, in addition to its key. */
   readonly attributes?: Readonly<Record<string, string>>;
   readonly publicKey?: string;
-  /** Attributes of the html element; `lang="en"` when not given. */
+  /** Attributes of the html element. Default: `lang="en"`. */
   readonly htmlAttributes?: string;
-  /** False for a page that starts the widget by itself, in another way than the one line. */
+  /** False for a page that does not use the script element to start the widget. */
   readonly isEmbedded?: boolean;
-  /** The whole page, instead of all that makes one. */
+  /** The complete page. Replaces the other HTML fields. */
   readonly html?: string;
-  /** What the page holds in its head and its main part. */
+  /** The contents of the page's head and main element. */
   readonly head?: string;
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly context?: BrowserContextOptions;
-  /** Visits within a browser context that is there already: another page or tab of the same visitor. */
+  /** Opens another tab in this page's browser context. */
   readonly sameVisitorAs?: WidgetPage;
-  /** Called before the page is opened. */
+  /** Runs before the page is opened. */
   readonly prepare?: (page: Page) => Promise<unknown>;
 }
 
-/** The service, a customer's site on another origin, and a Chromium; for one test file. */
-export class Stage {
+/** The service, a customer's site on another origin, and a browser, for one test file. */
+export class BrowserFixture {
   readonly #contexts = new Set<BrowserContext>();
   #pages = 0;
   #parts: { readonly service: Service; readonly site: Site; readonly browser: Browser } | undefined;
 
   async open(kind: BrowserKind): Promise<void> {
     const system = inject("system");
-    if (!system) throw new Error("the run has started no system");
+    if (!system) throw new Error("the global setup did not start a system");
     const [service, site, browser] = await Promise.all([Service.open(system), startSite(), launchChromium(kind)]);
     this.#parts = { service, site, browser };
   }
@@ -47,7 +47,7 @@ export class Stage {
     await Promise.all([this.#parts?.site.close(), this.#parts?.service.close()]);
   }
 
-  /** Closes what a test opened. */
+  /** Closes the browser contexts of a test. */
   async clear(): Promise<void> {
     await Promise.all([...this.#contexts].map((context) => context.close()));
     this.#contexts.clear();
@@ -55,7 +55,7 @@ export class Stage {
   }
 
   get #open() {
-    if (!this.#parts) throw new Error("the stage is not open");
+    if (!this.#parts) throw new Error("the fixture is not open");
     return this.#parts;
   }
   get service(): Service {
@@ -65,23 +65,23 @@ export class Stage {
     return this.#open.site;
   }
 
-  /** A context of the stage's own, closed after the test. */
-  async context(options: BrowserContextOptions = {}): Promise<BrowserContext> {
+  /** Opens a browser context that is closed after the test. */
+  async newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
     const context = await this.#open.browser.newContext({ viewport: { width: 1000, height: 760 }, ...options });
     this.#contexts.add(context);
     return context;
   }
 
-  /** The one line that embeds the widget. */
+  /** Returns the script element that embeds the widget. */
   embed(attributes: Readonly<Record<string, string>> = {}, publicKey = this.service.bot.publicKey): string {
     const all = Object.entries({ ...attributes, "data-public-key": publicKey });
-    const written = all.map(([name, value]) => `${name}="${value.replaceAll('"', "&quot;")}"`).join(" ");
-    return `<script async src="${this.service.url}/widget.js" ${written}></script>`;
+    const attributeText = all.map(([name, value]) => `${name}="${value.replaceAll('"', "&quot;")}"`).join(" ");
+    return `<script async src="${this.service.url}/widget.js" ${attributeText}></script>`;
   }
 
-  /** Opens a page that embeds the widget. Errors on it fail the test that looks at `page.problems`. */
+  /** Opens a page that embeds the widget. The page's errors are in `problems`. */
   async visit(visit: Visit = {}): Promise<WidgetPage> {
-    const context = visit.sameVisitorAs?.page.context() ?? (await this.context(visit.context));
+    const context = visit.sameVisitorAs?.page.context() ?? (await this.newContext(visit.context));
     const page = await context.newPage();
     const widget = new WidgetPage(page, this.service.url);
     await visit.prepare?.(page);
@@ -94,7 +94,7 @@ export class Stage {
     return widget;
   }
 
-  /** The same, and opens the panel with the mouse. */
+  /** Opens a page that embeds the widget, and opens the panel with the mouse. */
   async visitAndOpen(visit: Visit = {}): Promise<WidgetPage> {
     const widget = await this.visit(visit);
     await widget.open();
@@ -102,23 +102,25 @@ export class Stage {
   }
 }
 
-/** A suite in a real Chromium, of which only the pages are needed; left out, and loudly said so, where there is none. */
-export const describeInBrowser = (name: string, suite: (stage: Stage) => void) => describeIn("pages", name, suite);
+/** Runs a suite in Chromium's headless shell. Without Chromium the suite is skipped and reported. */
+export const describeInBrowser = (name: string, suite: (fixture: BrowserFixture) => void) =>
+  describeIn("headless-shell", name, suite);
 
-/** The same in the whole of it, for what has to do with tabs, memory and sites as visitors have them, and for how it is drawn. */
-export const describeInWholeBrowser = (name: string, suite: (stage: Stage) => void) => describeIn("whole", name, suite);
+/** Runs a suite in the full browser, for tests of tabs, storage, site isolation and rendering. */
+export const describeInFullBrowser = (name: string, suite: (fixture: BrowserFixture) => void) =>
+  describeIn("full", name, suite);
 
-function describeIn(kind: BrowserKind, name: string, suite: (stage: Stage) => void): void {
+function describeIn(kind: BrowserKind, name: string, suite: (fixture: BrowserFixture) => void): void {
   describeWith("chromium", name, () => {
-    const stage = new Stage();
-    beforeAll(() => stage.open(kind));
-    afterEach(() => stage.clear());
-    afterAll(() => stage.close());
-    suite(stage);
+    const fixture = new BrowserFixture();
+    beforeAll(() => fixture.open(kind));
+    afterEach(() => fixture.clear());
+    afterAll(() => fixture.close());
+    suite(fixture);
   });
 }
 
-/** Waits until a value read from the page is as expected. */
+/** Polls `read` until it matches. */
 export function eventually<Value>(read: () => Value | Promise<Value>, timeoutMs = 10_000) {
   return expect.poll(read, { timeout: timeoutMs, interval: 50 });
 }

@@ -192,7 +192,8 @@ async function waitForPanel(
   });
 }
 
-const isComplete = (result: Awaited<ReturnType<typeof visit>>) => result.kind === "stream" && result.finishReason === "stop";
+const isComplete = (result: Awaited<ReturnType<typeof visit>>) =>
+  result.kind === "stream" && result.finishReason === "stop";
 
 async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 60_000;

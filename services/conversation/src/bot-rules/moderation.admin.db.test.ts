@@ -57,7 +57,7 @@ describe("moderation patterns", () => {
     expect(await adminFailure(add(attack(14)))).toMatchObject({
       code: Code.ResourceExhausted,
       stable: "patterns_too_large",
-      message: expect.stringMatching(/with this one, of size 15\d, their size is 2[01]\d\d, and 2000 is the most/),
+      message: expect.stringMatching(/with this pattern of size 15\d their total size is 2[01]\d\d, the limit is 2000/),
     });
     await add("rude");
     expect((await moderation.listPatterns(nameOf(bot))).patterns).toHaveLength(14);

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { nodeFlags, startProcess } from "@parley/test-support";
-import { pdfBombs } from "../../../services/conversation/src/testing/document-bombs.ts";
+import { pdfBombs, slowPdf } from "../../../services/conversation/src/testing/document-bombs.ts";
 import { slowMessage, storeSlowPatterns } from "../../../tests/system/pattern-attack.ts";
 import { createTenant } from "../../../tests/system/system.ts";
 import { visit } from "../../../tests/system/visitors.ts";
@@ -164,7 +164,7 @@ async function slowPatterns({ system }: Testbed): Promise<Attack> {
 
 async function documentBombs({ system }: Testbed): Promise<Attack> {
   const { workspaceId, botSlug } = await createTenant(system.admin, { plan: "scale" });
-  const bombs = Object.entries(pdfBombs());
+  const bombs = Object.entries({ ...pdfBombs(), slow: slowPdf() });
   let next = 0;
   return {
     begin: async () =>

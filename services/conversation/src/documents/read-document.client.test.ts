@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { compressedTwice } from "../testing/document-bombs.ts";
+import { compressedTwice, slowPdf } from "../testing/document-bombs.ts";
 import { pdfFile, pdfStream, smallPdf } from "../testing/small-pdf.ts";
 import type { TextFormat } from "./document.ts";
 import { type RawDocument, READER_FLAGS, readDocument } from "./read-document.client.ts";
@@ -46,13 +46,20 @@ describe("readDocument", { timeout: 30_000 }, () => {
     expect(document.beginning).toHaveLength(1_000);
   });
 
-  test("refuses a document that takes too much CPU time, and reads the next one", async () => {
-    await expect(read(text("md", "_a__b".repeat(100_000)), 1_500)).rejects.toMatchObject({
-      code: "unreadable_document",
-      message: expect.stringContaining("more than 1.5 s of CPU time; split it"),
-    });
-    expect(await chunksOf(text("md", "*fine*"))).toEqual([{ heading: "", text: "fine" }]);
-  });
+  const slowDocuments: Record<string, RawDocument> = {
+    Markdown: text("md", "_a__b".repeat(100_000)),
+    "a PDF": { format: "pdf", content: slowPdf() },
+  };
+  test.each(Object.entries(slowDocuments))(
+    "refuses %s that takes too much CPU time, and reads the next document",
+    async (_, slow) => {
+      await expect(read(slow, 1_500)).rejects.toMatchObject({
+        code: "unreadable_document",
+        message: expect.stringContaining("more than 1.5 s of CPU time; split it"),
+      });
+      expect(await chunksOf(text("md", "*fine*"))).toEqual([{ heading: "", text: "fine" }]);
+    },
+  );
 
   test("refuses a document that takes too much memory, and reads the next one", async () => {
     const bomb = pdfFile([

@@ -13,7 +13,7 @@ export function compressedTwice(bytes = 4_096 * MiB): Buffer {
   return deflateSync(Buffer.concat([Buffer.of(0x78, 0x9c), ...blocks, Buffer.of(3, 0, 0, 0, 0, 1)]), { level: 9 });
 }
 
-/** Returns small PDFs that an unlimited reader needs gigabytes of memory or hours to read, by name. */
+/** Returns small PDFs that an unlimited reader needs gigabytes of memory to read, by name. */
 export function pdfBombs(): Record<string, Uint8Array> {
   const spaces = compressedTwice();
   return {
@@ -34,16 +34,20 @@ export function pdfBombs(): Record<string, Uint8Array> {
       "<< /Type /Catalog /Pages 2 0 R >>",
       "<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 2000000000 >>",
     ]),
-    "forms that draw each other ten times, 12 deep": onePage({
-      content: pdfStream("", "/X6 Do"),
-      resources: `/XObject << ${Array.from({ length: 12 }, (_, index) => `/X${index + 6} ${index + 6} 0 R`).join(" ")} >>`,
-      objects: Array.from({ length: 12 }, (_, index) => {
-        const next = index + 7;
-        const entries = `/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X${next} ${next} 0 R >> /Font << /F1 3 0 R >> >>`;
-        return pdfStream(entries, index === 11 ? HELLO : `/X${next} Do `.repeat(10));
-      }),
-    }),
   };
+}
+
+/** Returns a small PDF that takes hours to read: forms that draw each other ten times, 12 deep. */
+export function slowPdf(): Uint8Array {
+  return onePage({
+    content: pdfStream("", "/X6 Do"),
+    resources: `/XObject << ${Array.from({ length: 12 }, (_, index) => `/X${index + 6} ${index + 6} 0 R`).join(" ")} >>`,
+    objects: Array.from({ length: 12 }, (_, index) => {
+      const next = index + 7;
+      const entries = `/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X${next} ${next} 0 R >> /Font << /F1 3 0 R >> >>`;
+      return pdfStream(entries, index === 11 ? HELLO : `/X${next} Do `.repeat(10));
+    }),
+  });
 }
 
 /** Returns a PDF with the text Hello and an image of 10,000 megapixels. */

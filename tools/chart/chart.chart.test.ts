@@ -217,7 +217,7 @@ describe("the chart", () => {
     ["production", "mtls.issuerRef=null", "mtls.issuerRef is empty"],
     ["production", "doctor.origin=", "doctor.origin is empty"],
     ["minimal", "doctor.publicKey=svc_pk_x,doctor.origin=https://a.example", "doctor.url is empty"],
-    ["production", "llmProxy.existingConfigMap=own", "exclude each other"],
+    ["production", "llmProxy.existingConfigMap=own", "not both"],
     ["minimal", "existingSecret=", "existingSecret is empty"],
     ["minimal", "database.host=", "database.host is empty"],
     ["minimal", "sso.issuer=", "sso.issuer is empty"],

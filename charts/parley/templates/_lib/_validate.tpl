@@ -10,20 +10,20 @@
 {{- fail "httpRoute.parentRefs is empty: name the Gateway to attach to." -}}
 {{- end -}}
 {{- if and .Values.mtls.enabled .Values.mtls.certManager (not .Values.mtls.issuerRef) -}}
-{{- fail "mtls.issuerRef is empty: name the cert-manager issuer, or set mtls.certManager to false and bring the Secrets." -}}
+{{- fail "mtls.issuerRef is empty: name the cert-manager issuer, or set mtls.certManager to false and create the Secrets yourself." -}}
 {{- end -}}
 {{- if and .Values.llmProxy.config .Values.llmProxy.existingConfigMap -}}
-{{- fail "llmProxy.config and llmProxy.existingConfigMap exclude each other." -}}
+{{- fail "set llmProxy.config or llmProxy.existingConfigMap, not both." -}}
 {{- end -}}
 {{- if .Values.doctor.publicKey -}}
 {{- if not .Values.doctor.origin -}}
 {{- fail "doctor.origin is empty: give an origin that doctor.publicKey allows." -}}
 {{- end -}}
 {{- if not (include "parley.doctor.url" .) -}}
-{{- fail "doctor.url is empty: give the public address, which neither ingress nor httpRoute names." -}}
+{{- fail "doctor.url is empty, and neither ingress nor httpRoute has a host: give the public address." -}}
 {{- end -}}
 {{- end -}}
-{{- range $name, $key := dict "issuer" "JWT_ISSUER" "audience" "JWT_AUDIENCE" "jwksUrl" "JWKS_URL" -}}
+{{- range $name := list "issuer" "audience" "jwksUrl" -}}
 {{- if not (get $.Values.sso $name) -}}
 {{- fail (printf "sso.%s is empty: the edge checks access tokens against your single sign-on; see docs/install/sso.md." $name) -}}
 {{- end -}}

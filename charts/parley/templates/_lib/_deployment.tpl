@@ -1,7 +1,7 @@
-{{/* A service's Deployment. Its environment is the template "parley.<name>.env". */}}
+{{/* A service's Deployment. The service defines its environment in "parley.<name>.env". */}}
 {{- define "parley.deployment" -}}
-{{- /* A service exits at most 30 s after its drain. Five more seconds ensure that the kubelet does not kill it first. */}}
-{{- $stopSeconds := 35 -}}
+{{- /* The seconds after the drain. A service closes within 30 s; five more ensure that the kubelet does not kill it first. */}}
+{{- $closeSeconds := 35 -}}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -28,7 +28,7 @@ spec:
     spec:
       {{- include "parley.podSpec" (merge (dict "spread" true) .) | nindent 6 }}
       {{- /* The full time for preStop, draining and closing. */}}
-      terminationGracePeriodSeconds: {{ add .values.preStopSeconds .values.drainSeconds $stopSeconds }}
+      terminationGracePeriodSeconds: {{ add .values.preStopSeconds .values.drainSeconds $closeSeconds }}
       containers:
         - name: {{ .name }}
           image: {{ include "parley.image" . }}

@@ -32,7 +32,7 @@
 {{- end -}}
 
 {{/*
-The addresses of all replicas, from the headless Service, and that of the ClusterIP Service. After a rollout, cached DNS answers for the first
+The gRPC target of a component: the addresses of all replicas, from the headless Service, and that of the ClusterIP Service. After a rollout, cached DNS answers for the first
 may name only replicas that are gone.
 */}}
 {{- define "parley.target" -}}
@@ -40,8 +40,10 @@ may name only replicas that are gone.
 names:///{{ include "parley.host" . }}:{{ $port }},{{ include "parley.clusterIpName" . }}.{{ .root.Release.Namespace }}.svc:{{ $port }}
 {{- end -}}
 
+{{/* The URL of a component's ops port. The edge's ops port has a Service of its own. */}}
 {{- define "parley.opsUrl" -}}
-http://{{ include "parley.host" . }}:{{ include "parley.port" (dict "name" .name "port" "ops") }}
+{{- $service := ternary "edge-ops" .name (eq .name "edge") -}}
+http://{{ include "parley.host" (dict "root" .root "name" $service) }}:{{ include "parley.port" (dict "name" .name "port" "ops") }}
 {{- end -}}
 
 {{/* (dict "root" $ "user" "parley_quota" "host" … "port" …). The password is in PGPASSWORD, so it may contain any character. */}}

@@ -1,6 +1,6 @@
 {{/*
-A component's NetworkPolicy. Its templates "parley.<name>.from" and "parley.<name>.to" are the rules. They permit the calls between
-components and nothing else.
+A component's NetworkPolicy. It permits only the traffic that the component needs. The component defines the ingress rules in
+"parley.<name>.from" and the egress rules in "parley.<name>.to".
 */}}
 {{- define "parley.networkPolicy" -}}
 {{- if .root.Values.networkPolicy.enabled -}}
@@ -49,7 +49,7 @@ spec:
 {{- end -}}
 
 {{/* Ingress to the ops port, from the cli pod and Prometheus. */}}
-{{- define "parley.fromOperators" -}}
+{{- define "parley.fromOpsClients" -}}
 {{- if .root.Values.cli.enabled }}
 {{ include "parley.fromCallers" (dict "root" .root "callers" (list "cli") "port" "ops") }}
 {{- end }}
@@ -71,12 +71,14 @@ spec:
     - port: {{ .port }}
 {{- end -}}
 
-{{/* Egress to peers outside the release, or to any if there are none: (dict "peers" … "port" …). */}}
+{{/* Egress to a port of peers outside the release, or of any address if there are none: (dict "peers" … "port" …). */}}
 {{- define "parley.toPeers" -}}
-- {{ with .peers }}to:
-    {{- toYaml . | nindent 4 }}
-  {{ end }}ports:
+- ports:
     - port: {{ .port | int }}
+  {{- with .peers }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 {{- end -}}
 
 {{/* The port of a URL, or its scheme's default port. */}}
@@ -90,13 +92,15 @@ spec:
 {{- end -}}
 
 {{- define "parley.toDns" -}}
-- {{ with .Values.networkPolicy.dns }}to:
-    {{- toYaml . | nindent 4 }}
-  {{ end }}ports:
+- ports:
     - port: 53
       protocol: UDP
     - port: 53
       protocol: TCP
+  {{- with .Values.networkPolicy.dns }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 {{- end -}}
 
 {{- define "parley.toDatabase" -}}

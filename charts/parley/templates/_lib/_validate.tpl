@@ -23,7 +23,7 @@
 {{- fail "doctor.url is empty, and neither ingress nor httpRoute has a host. Set it to the public URL." -}}
 {{- end -}}
 {{- end -}}
-{{- range $name, $key := dict "issuer" "JWT_ISSUER" "audience" "JWT_AUDIENCE" "jwksUrl" "JWKS_URL" -}}
+{{- range $name := list "issuer" "audience" "jwksUrl" -}}
 {{- if not (get $.Values.sso $name) -}}
 {{- fail (printf "sso.%s is empty. The edge needs it to check access tokens; see docs/install/sso.md." $name) -}}
 {{- end -}}

@@ -11,7 +11,7 @@
   mountPath: /etc/parley/database-ca
   readOnly: true
 {{- end }}
-{{- if and (eq .name "llm-proxy") (include "parley.llmConfigMap" $root) }}
+{{- if and (eq .name "llm-proxy") (include "parley.llmConfigMapName" $root) }}
 - name: llm-config
   mountPath: /etc/parley/llm
   readOnly: true
@@ -24,6 +24,7 @@
 - name: tls
   secret:
     secretName: {{ include "parley.name" . }}-tls
+    {{- /* 0440 in decimal: YAML 1.2 parsers read 0440 as 440. */}}
     defaultMode: 288
 {{- end }}
 {{- with $root.Values.database.tls.ca }}
@@ -37,7 +38,7 @@
 {{- end }}
 {{- end }}
 {{- if eq .name "llm-proxy" }}
-{{- with include "parley.llmConfigMap" $root }}
+{{- with include "parley.llmConfigMapName" $root }}
 - name: llm-config
   configMap:
     name: {{ . }}
@@ -45,7 +46,8 @@
 {{- end }}
 {{- end -}}
 
-{{- define "parley.llmConfigMap" -}}
+{{/* The name of the ConfigMap with the llm-proxy's configuration, or nothing if there is none. */}}
+{{- define "parley.llmConfigMapName" -}}
 {{- if .Values.llmProxy.existingConfigMap -}}
 {{ .Values.llmProxy.existingConfigMap }}
 {{- else if .Values.llmProxy.config -}}

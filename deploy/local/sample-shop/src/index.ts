@@ -1,1 +1,1 @@
-export { type DemoSite, type DemoSiteOptions, policyFor, startDemoSite } from "./site.ts";
+export { type DemoSite, type DemoSiteOptions, startDemoSite } from "./site.ts";

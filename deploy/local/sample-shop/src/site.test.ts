@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { CHOICES, choicesQuery, readChoices, widgetAttributes } from "./choices.ts";
 import { readConfig } from "./config.ts";
 import { GOODS } from "./goods.ts";
 import { html } from "./html.ts";
+import { OPTIONS, readSettings, settingsQuery, widgetAttributes } from "./settings.ts";
 import { type DemoSite, startDemoSite } from "./site.ts";
 
 const EMBED = { edgeUrl: "http://127.0.0.1:9", publicKey: "svc_pk_sample" };
@@ -31,7 +31,7 @@ describe("the site", () => {
     ]);
   });
 
-  it("passes the choices to the widget and keeps them in links", async () => {
+  it("passes the settings to the widget and keeps them in links", async () => {
     const { text } = await get("/?theme=dark&position=bottom-left&lang=ar&dir=rtl");
     expect(text).toContain('data-theme="dark" data-position="bottom-left" data-lang="ar">');
     expect(text).toContain('<html lang="en" dir="rtl">');
@@ -43,7 +43,7 @@ describe("the site", () => {
     expect((await get("/?theme=%22%3E%3Cscript%3E&dir=x")).text).toBe((await get("/")).text);
   });
 
-  it("allows only the service's origin in a strict content security policy", async () => {
+  it("sends a content security policy that allows scripts and requests only to the edge's origin", async () => {
     const policy = (await get("/")).headers.get("content-security-policy");
     expect(policy).toContain("script-src http://127.0.0.1:9;");
     expect(policy).toContain("connect-src http://127.0.0.1:9;");
@@ -70,18 +70,18 @@ describe("the site", () => {
   });
 });
 
-describe("choices", () => {
+describe("settings", () => {
   it("default to the first option without attributes or query", () => {
-    expect(readChoices(new URLSearchParams())).toEqual(DEFAULTS);
+    expect(readSettings(new URLSearchParams())).toEqual(DEFAULTS);
     expect(widgetAttributes(DEFAULTS)).toEqual({});
-    expect(choicesQuery(DEFAULTS)).toBe("");
+    expect(settingsQuery(DEFAULTS)).toBe("");
   });
 
   it("round-trip through the query", () => {
-    for (const [name, values] of Object.entries(CHOICES)) {
+    for (const [name, values] of Object.entries(OPTIONS)) {
       for (const value of values) {
-        const choices = { ...DEFAULTS, [name]: value };
-        expect(readChoices(new URLSearchParams(choicesQuery(choices)))).toEqual(choices);
+        const settings = { ...DEFAULTS, [name]: value };
+        expect(readSettings(new URLSearchParams(settingsQuery(settings)))).toEqual(settings);
       }
     }
   });

@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { readChoices } from "./choices.ts";
 import { type Embed, isPage, renderPage } from "./page.ts";
+import { readSettings } from "./settings.ts";
 
 const PUBLIC = join(import.meta.dirname, "../public");
 const FILES = /^\/(?:shop\.css|goods\/[a-z]+\.svg)$/;
@@ -22,8 +22,8 @@ export interface DemoSite {
   close(): Promise<void>;
 }
 
-/** Returns the strictest content security policy with which the widget works. It allows only the service's origin. */
-export function policyFor(edgeUrl: string): string {
+/** Returns the strictest content security policy with which the widget works. Scripts and requests may go to the edge's origin only. */
+function contentSecurityPolicy(edgeUrl: string): string {
   return [
     "default-src 'none'",
     `script-src ${edgeUrl}`,
@@ -41,7 +41,7 @@ export function policyFor(edgeUrl: string): string {
 
 /** Starts a small shop that embeds the widget. Rejects when the port is taken. */
 export async function startDemoSite({ port, host, edgeUrl, publicKey }: DemoSiteOptions): Promise<DemoSite> {
-  const headers = { "X-Content-Type-Options": "nosniff", "Content-Security-Policy": policyFor(edgeUrl) };
+  const headers = { "X-Content-Type-Options": "nosniff", "Content-Security-Policy": contentSecurityPolicy(edgeUrl) };
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://shop.invalid");
     const send = (status: number, type: string, body: string | Buffer) =>
@@ -53,7 +53,7 @@ export async function startDemoSite({ port, host, edgeUrl, publicKey }: DemoSite
       send(
         200,
         "text/html; charset=utf-8",
-        renderPage(url.pathname, readChoices(url.searchParams), { edgeUrl, publicKey }),
+        renderPage(url.pathname, readSettings(url.searchParams), { edgeUrl, publicKey }),
       );
     } else if (FILES.test(url.pathname)) {
       const type = url.pathname.endsWith(".css") ? "text/css; charset=utf-8" : "image/svg+xml";

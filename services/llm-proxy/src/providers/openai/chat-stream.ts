@@ -1,6 +1,6 @@
 import { codeOf, failureOfStatus, ProviderFailure } from "../failure.ts";
+import { EventStream } from "../http/event-stream.ts";
 import type { Usage } from "../provider.ts";
-import { EventStream } from "./event-stream.ts";
 import { ToolCallDeltas } from "./tool-call-deltas.ts";
 
 const MAX_TOKENS = 2 ** 31 - 1;

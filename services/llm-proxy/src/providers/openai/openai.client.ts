@@ -1,17 +1,16 @@
-import { type ClientOptions, OpenAI } from "openai";
-import { Agent, type Dispatcher, request as send } from "undici";
+import { OpenAI } from "openai";
+import { Agent } from "undici";
 import type { OpenAiSettings } from "../../settings/index.ts";
 import { ProviderFailure } from "../failure.ts";
+import { fetchThrough } from "../http/fetch-through.client.ts";
+import { type Body, drain, streamed } from "../http/response-body.ts";
 import type { CompletionRequest, Provider } from "../provider.ts";
 import { WellFormedText } from "../well-formed.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 import { embed } from "./embeddings.ts";
 import { failureOfBody, failureOfRequest } from "./failure.ts";
 import { renderMessages } from "./render-messages.ts";
-import { type Body, drain, readText, StreamedResponse, streamed } from "./response-body.ts";
 
-/** The code of an error is within its first kilobytes. */
-const MAX_REFUSAL_BYTES = 16 * 1024;
 /** How long a response may go on after `[DONE]` before its connection is closed. */
 const DRAIN_MS = 1_000;
 
@@ -49,24 +48,6 @@ export function openAiProvider(settings: OpenAiSettings): Provider {
     stream: (request) => stream(client, settings, request),
     embed: (request) => embed(client, request),
     close: () => agent.close(),
-  };
-}
-
-/** A fetch that follows no redirect, since one would take the key along, and reads only the beginning of a refusal. */
-function fetchThrough(dispatcher: Agent): NonNullable<ClientOptions["fetch"]> {
-  return async (url, { method = "GET", headers, body, signal = null } = {}) => {
-    const received = await send(String(url), {
-      dispatcher,
-      method: method as Dispatcher.HttpMethod,
-      headers: Object.fromEntries(new Headers(headers)),
-      ...(typeof body === "string" && { body }),
-      signal,
-    });
-    const response = new StreamedResponse(received);
-    if (response.ok) return response;
-    // The request is refused even if the connection breaks before the reason is read.
-    const text = await readText(response.stream, MAX_REFUSAL_BYTES).catch(() => "");
-    return new Response(text === "" ? null : text, { status: response.status, headers: response.headers });
   };
 }
 

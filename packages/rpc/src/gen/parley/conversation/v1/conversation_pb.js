@@ -155,8 +155,11 @@ export const TurnOutcome = /*@__PURE__*/
 /**
  * ConversationService owns bots, public keys, sessions and messages. The edge calls it.
  *
+ * A session may be deleted (hidden; its content stays in the database) or erased (its content is removed). The calls
+ * below find neither.
+ *
  * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
- * repeat it after UNAVAILABLE. The code in parentheses behind a status is sent in the "parley-code" trailer.
+ * repeat it after UNAVAILABLE. The code in parentheses after each status is sent in the "parley-code" trailer.
  *
  * Errors of every call:
  * - UNAUTHENTICATED (unauthenticated): the internal token is missing or wrong.

@@ -169,7 +169,7 @@ export const GenerateStatus = /*@__PURE__*/
 /**
  * LlmService calls language models. The edge calls Generate; the conversation service calls Embed.
  *
- * Every call needs the internal token in its "authorization" metadata. The code in parentheses behind a status is sent
+ * Every call needs the internal token in its "authorization" metadata. The code in parentheses after each status is sent
  * in the "parley-code" trailer.
  *
  * Errors of every call:

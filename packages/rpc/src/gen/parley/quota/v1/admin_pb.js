@@ -141,7 +141,7 @@ export const TurnEntrySchema = /*@__PURE__*/
  * WorkspaceAdminService manages workspaces, their plans and their usage.
  *
  * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>".
- * The code in parentheses behind a status is sent in the "parley-code" header.
+ * The code in parentheses after each status is sent in the "parley-code" header.
  * Handled in services/quota/src/workspaces/workspaces.admin.ts; ListUsage and ListNearestCap in
  * services/quota/src/usage/usage.admin.ts.
  *

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { program } from "commander";
 import type { Benchmark, Figure } from "./benchmarks/benchmark.ts";
+import { concurrentStreams } from "./benchmarks/concurrent-streams.ts";
 import { config } from "./benchmarks/config.ts";
 import { exportSession } from "./benchmarks/export.ts";
 import { firstToken } from "./benchmarks/first-token.ts";
 import { footprint } from "./benchmarks/footprint.ts";
 import { gap } from "./benchmarks/gap.ts";
 import { growth } from "./benchmarks/growth.ts";
-import { held } from "./benchmarks/held.ts";
 import { neighbour } from "./benchmarks/neighbour.ts";
 import { reserve } from "./benchmarks/reserve.ts";
 import { retrieval } from "./benchmarks/retrieval.ts";
@@ -20,7 +20,7 @@ const BENCHMARKS: Benchmark[] = [
   turnCost,
   firstToken,
   gap,
-  held,
+  concurrentStreams,
   footprint,
   config,
   reserve,
@@ -44,20 +44,20 @@ program
   .action(async (names: string[], options: { rounds: number; quick?: boolean; profile?: boolean }) => {
     const unknown = names.filter((name) => !NAMES.includes(name));
     if (unknown.length > 0) program.error(`unknown benchmark: ${unknown.join(", ")}; use ${NAMES.join(", ")}`);
-    const effort = {
+    const runOptions = {
       ...(options.quick ? { rounds: 1, scale: 0.05 } : { rounds: options.rounds, scale: 1 }),
       ...(options.profile && { profileDir: join(RESULTS, "profiles") }),
     };
     const results: Record<string, Figure[]> = {};
     for (const benchmark of BENCHMARKS.filter(({ name }) => names.length === 0 || names.includes(name))) {
-      console.log(`\n${benchmark.name}: ${benchmark.about}`);
-      const figures = await benchmark.run(effort, (line) => console.log(`  ${line}`));
-      const withLimitation = figures.map((figure) =>
-        figure.met ? figure : { ...figure, limitation: benchmark.limitation },
+      console.log(`\n${benchmark.name}: ${benchmark.description}`);
+      const figures = await benchmark.run(runOptions, (line) => console.log(`  ${line}`));
+      const withReasons = figures.map((figure) =>
+        figure.met ? figure : { ...figure, limitation: benchmark.whyMissed },
       );
-      results[benchmark.name] = withLimitation;
+      results[benchmark.name] = withReasons;
       // Saved after each benchmark, so that an interrupted run keeps its results.
-      if (!options.quick) await save({ [benchmark.name]: withLimitation });
+      if (!options.quick) await save({ [benchmark.name]: withReasons });
     }
     print(results);
   });
@@ -69,7 +69,7 @@ function print(results: Record<string, Figure[]>): void {
       console.log(
         `${met ? "met    " : "NOT MET"}  ${name.padEnd(12)} ${what.padEnd(30)} ${value.toFixed(2)} ${unit}  (goal ${goal})  ${detail}`,
       );
-      if (limitation !== undefined) console.log(`         limited by: ${limitation}`);
+      if (limitation !== undefined) console.log(`         why: ${limitation}`);
     }
   }
 }

@@ -1,6 +1,6 @@
 /** A result of a benchmark. Its keys are those of the files in bench/results. */
 export type Figure = {
-  /** Name of the figure, e.g. `at once, 16 callers`. */
+  /** Name of the figure, e.g. `unpaced tokens, 16 callers`. */
   what: string;
   /** Value that is compared with the goal. */
   value: number;
@@ -9,7 +9,7 @@ export type Figure = {
   met: boolean;
   /** The measurements behind the value. */
   detail: string;
-  /** The benchmark's limitation, if the goal is not met. */
+  /** The benchmark's `whyMissed`, if the goal is not met. */
   limitation?: string;
 };
 
@@ -25,7 +25,7 @@ export function atLeast(goal: number, measurement: Measurement): Figure {
   return { ...measurement, goal: `≥ ${goal} ${measurement.unit}`.trim(), met: measurement.value >= goal };
 }
 
-export type Effort = {
+export type RunOptions = {
   rounds: number;
   /** Factor for the numbers of turns, messages and so on: 1, or less for a quick check. */
   scale: number;
@@ -35,8 +35,8 @@ export type Effort = {
 
 export type Benchmark = {
   name: string;
-  about: string;
-  /** Explains what limits the figures, for goals that are not met. */
-  limitation: string;
-  run(effort: Effort, progress: (line: string) => void): Promise<Figure[]>;
+  description: string;
+  /** Shown for goals that are missed: the likely cause, or what to check. */
+  whyMissed: string;
+  run(runOptions: RunOptions, progress: (line: string) => void): Promise<Figure[]>;
 };

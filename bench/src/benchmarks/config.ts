@@ -10,13 +10,13 @@ const CONNECTIONS = 32;
 const SECONDS = 5;
 const GOAL = 0.8;
 
-const subject = fileURLToPath(new URL("../subjects/bare-route.ts", import.meta.url));
+const baseline = fileURLToPath(new URL("../baselines/bare-route.ts", import.meta.url));
 
 /** Throughput of the config endpoint, which every visitor requests first, compared with a route without any checks. */
 export const config: Benchmark = {
   name: "config",
-  about: "requests per second of the config endpoint ÷ of a bare Fastify route that returns the same JSON",
-  limitation:
+  description: "requests per second of the config endpoint ÷ of a bare Fastify route that returns the same JSON",
+  whyMissed:
     "each response also has security headers, CORS and rate-limit headers, and needs a lookup of the public key",
   async run({ rounds, scale }, progress) {
     const testbed = await startTestbed("tokens-100");
@@ -27,7 +27,7 @@ export const config: Benchmark = {
     const bare = await startProcess({
       name: "bare route",
       command: process.execPath,
-      args: [...nodeFlags, subject],
+      args: [...nodeFlags, baseline],
       env: { PORT: String(port), BODY: body },
       ready: /listening/,
     });
@@ -45,7 +45,7 @@ export const config: Benchmark = {
         ratios.push(edgeResult.perSecond / bareResult.perSecond);
         cpu.push({ edge: edgeResult.cpuMicroseconds, bare: bareResult.cpuMicroseconds });
         progress(
-          `round ${round}: ${Math.round(edgeResult.perSecond)} to ${Math.round(bareResult.perSecond)} requests per second`,
+          `round ${round}: edge ${Math.round(edgeResult.perSecond)}, bare route ${Math.round(bareResult.perSecond)} requests per second`,
         );
       }
       const value = median(ratios);

@@ -18,8 +18,8 @@ type Run = { bytes: number; seconds: number };
 /** Speed of exporting a long session through the edge, compared with psql. */
 export const exportSession: Benchmark = {
   name: "export",
-  about: `MB/s of an export of ${MESSAGES.toLocaleString("en")} messages ÷ psql's \\copy of the same rows as JSON`,
-  limitation: "psql writes rows as they arrive; an export is one authorized document with backpressure over two hops",
+  description: `MB/s of an export of ${MESSAGES.toLocaleString("en")} messages ÷ psql's \\copy of the same rows as JSON`,
+  whyMissed: "psql writes rows as they arrive; an export passes through two services that check access, build one JSON document and apply backpressure",
   async run({ rounds, scale }, progress) {
     const hasPsql = await promisify(execFile)("psql", ["--version"]).then(
       () => true,
@@ -42,11 +42,11 @@ export const exportSession: Benchmark = {
       const growths: number[] = [];
       for (let round = 1; round <= rounds; round++) {
         copies.push(await copyWithPsql(testbed, sessionId));
-        const { grownBytes, ...run } = await watchGrowth(testbed, () => download(testbed, sessionId));
+        const { growthBytes, ...run } = await watchGrowth(testbed, () => download(testbed, sessionId));
         exports.push(run);
-        growths.push(grownBytes / MB);
+        growths.push(growthBytes / MB);
         progress(
-          `round ${round}: ${speed(exports.at(-1)).toFixed(1)} to ${speed(copies.at(-1)).toFixed(1)} MB/s, memory +${growths.at(-1)?.toFixed(1)} MB`,
+          `round ${round}: export ${speed(exports.at(-1)).toFixed(1)} MB/s, psql ${speed(copies.at(-1)).toFixed(1)} MB/s, memory +${growths.at(-1)?.toFixed(1)} MB`,
         );
       }
       const value = median(exports.map((each, i) => speed(each) / speed(copies[i])));
@@ -96,15 +96,15 @@ async function copyWithPsql({ system, tenant }: Testbed, sessionId: string): Pro
   return { bytes, seconds: (performance.now() - started) / 1_000 };
 }
 
-async function watchGrowth(testbed: Testbed, run: () => Promise<Run>): Promise<Run & { grownBytes: number }> {
+async function watchGrowth(testbed: Testbed, run: () => Promise<Run>): Promise<Run & { growthBytes: number }> {
   const [edge = 0, conversation = 0] = testbed.servicePids();
   const resident = () => residentBytes(edge) + residentBytes(conversation);
   const before = resident();
-  const stopWatching = watchPeak(resident, SAMPLE_INTERVAL_MS);
+  const memory = watchPeak(resident, SAMPLE_INTERVAL_MS);
   try {
     const result = await run();
-    return { ...result, grownBytes: stopWatching() - before };
+    return { ...result, growthBytes: memory.peak() - before };
   } finally {
-    stopWatching();
+    memory.stop();
   }
 }

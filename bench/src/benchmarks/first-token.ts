@@ -1,16 +1,16 @@
-import { measure, parleyPlan, relayPlan, type Shape } from "../support/load.ts";
+import { measure, parleyLoad, relayLoad, type LoadShape } from "../support/load.ts";
 import { median } from "../support/statistics.ts";
 import { startTestbed } from "../support/testbed.ts";
-import { atMost, type Benchmark, type Effort, type Figure } from "./benchmark.ts";
+import { atMost, type Benchmark, type RunOptions, type Figure } from "./benchmark.ts";
 
-type Variant = { name: string; model: string; shape: Shape };
+type Variant = { name: string; model: string; shape: LoadShape };
 
 const VARIANTS: Variant[] = [
-  { name: "1 caller", model: "tokens-10-every-50", shape: { callers: 1, turns: 40, warmUp: 20 } },
+  { name: "1 caller", model: "tokens-10-every-50", shape: { callers: 1, turns: 40, warmUpTurns: 20 } },
   {
     name: "200 callers",
     model: "tokens-100-every-50",
-    shape: { callers: 200, turns: 400, warmUp: 200, rampMs: 4_000 },
+    shape: { callers: 200, turns: 400, warmUpTurns: 200, rampMs: 4_000 },
   },
 ];
 const GOAL = 2;
@@ -18,34 +18,34 @@ const GOAL = 2;
 /** Time to the first token, compared with the bare relay. */
 export const firstToken: Benchmark = {
   name: "first-token",
-  about: "time to the first token through Parley ÷ through the bare relay; the provider sends a token every 50 ms",
-  limitation:
-    "rate limit, OpenTurn and Reserve run one after the other before the model is called: a Redis script and two writing statements",
-  async run(effort, progress) {
+  description: "time to the first token through Parley ÷ through the bare relay; the provider sends a token every 50 ms",
+  whyMissed:
+    "rate limit, OpenTurn and Reserve run one after the other before the model is called: a Redis script and two SQL writes",
+  async run(runOptions, progress) {
     const figures: Figure[] = [];
-    for (const variant of VARIANTS) figures.push(...(await compare(variant, effort, progress)));
+    for (const variant of VARIANTS) figures.push(...(await compare(variant, runOptions, progress)));
     return figures;
   },
 };
 
-async function compare({ name, model, shape }: Variant, effort: Effort, progress: (line: string) => void) {
+async function compare({ name, model, shape }: Variant, runOptions: RunOptions, progress: (line: string) => void) {
   const testbed = await startTestbed(model);
   const scaled = {
     ...shape,
-    turns: Math.ceil(shape.turns * effort.scale),
-    warmUp: Math.ceil(shape.warmUp * effort.scale),
+    turns: Math.ceil(shape.turns * runOptions.scale),
+    warmUpTurns: Math.ceil(shape.warmUpTurns * runOptions.scale),
   };
   try {
     const relay: { p50: number; p99: number }[] = [];
     const parley: { p50: number; p99: number }[] = [];
-    for (let round = 1; round <= effort.rounds; round++) {
-      const relayResult = await measure(relayPlan(testbed, model, scaled), []);
-      const parleyResult = await measure(parleyPlan(testbed, scaled), []);
+    for (let round = 1; round <= runOptions.rounds; round++) {
+      const relayResult = await measure(relayLoad(testbed, model, scaled), []);
+      const parleyResult = await measure(parleyLoad(testbed, scaled), []);
       relay.push(relayResult.firstTokenMs);
       parley.push(parleyResult.firstTokenMs);
       progress(
-        `${name}, round ${round}: p50 ${parleyResult.firstTokenMs.p50.toFixed(1)} to ${relayResult.firstTokenMs.p50.toFixed(1)} ms, ` +
-          `p99 ${parleyResult.firstTokenMs.p99.toFixed(1)} to ${relayResult.firstTokenMs.p99.toFixed(1)} ms`,
+        `${name}, round ${round}: p50: Parley ${parleyResult.firstTokenMs.p50.toFixed(1)} ms, bare relay ${relayResult.firstTokenMs.p50.toFixed(1)} ms; ` +
+          `p99: Parley ${parleyResult.firstTokenMs.p99.toFixed(1)} ms, bare relay ${relayResult.firstTokenMs.p99.toFixed(1)} ms`,
       );
     }
     return (["p50", "p99"] as const).map((percentile) => {

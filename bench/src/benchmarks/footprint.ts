@@ -1,5 +1,5 @@
 import { familyCpuMs, residentBytes } from "../support/cpu.ts";
-import { measure, parleyPlan, type Shape } from "../support/load.ts";
+import { measure, parleyLoad, type LoadShape } from "../support/load.ts";
 import { redisInfo } from "../support/redis.ts";
 import { query } from "../support/sql.ts";
 import { median, sum } from "../support/statistics.ts";
@@ -32,14 +32,14 @@ type Round = Record<"databaseMs" | "logKb" | "redisMs" | "redisKb", number> & {
 /** All resources of a turn except the services' CPU. Together with turn-cost and held, the source of docs/install/sizing.md. */
 export const footprint: Benchmark = {
   name: "footprint",
-  about: "PostgreSQL's and Redis' resources for one 100-token turn, and the memory of each service under load",
-  limitation: "a turn needs more than docs/install/sizing.md states: update the page",
+  description: "PostgreSQL's and Redis' resources for one 100-token turn, and the memory of each service under load",
+  whyMissed: "a turn needs more than docs/install/sizing.md states: update the page",
   async run({ rounds, scale }, progress) {
     const testbed = await startTestbed("tokens-100", { env: POD_HEAPS });
     try {
       const emptyBytes = (await redisInfo(testbed.redisUrl))("used_memory");
-      const shape = { callers: CALLERS, turns: Math.ceil(TURNS * scale), warmUp: 0 };
-      await measure(parleyPlan(testbed, { ...shape, turns: WARM_UP }), []);
+      const shape = { callers: CALLERS, turns: Math.ceil(TURNS * scale), warmUpTurns: 0 };
+      await measure(parleyLoad(testbed, { ...shape, turns: WARM_UP }), []);
       const measured: Round[] = [];
       for (let round = 1; round <= rounds; round++) {
         const one = await measureRound(testbed, emptyBytes, shape);
@@ -102,13 +102,13 @@ export const footprint: Benchmark = {
   },
 };
 
-async function measureRound(testbed: Testbed, emptyBytes: number, shape: Shape): Promise<Round> {
+async function measureRound(testbed: Testbed, emptyBytes: number, shape: LoadShape): Promise<Round> {
   const { redisUrl } = testbed;
   const { url } = testbed.system.database;
   const server = await serverPid(url);
   const storedBefore = await storedBytes(url);
   const before = await counters(url, server, redisUrl);
-  await measure(parleyPlan(testbed, shape), []);
+  await measure(parleyLoad(testbed, shape), []);
   const after = await counters(url, server, redisUrl);
   const perTurn = (name: keyof typeof before) => (after[name] - before[name]) / shape.turns;
   return {

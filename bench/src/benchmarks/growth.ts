@@ -1,5 +1,5 @@
 import { alternate } from "../support/alternate.ts";
-import { measure, parleyPlan } from "../support/load.ts";
+import { measure, parleyLoad } from "../support/load.ts";
 import { storeTurns } from "../support/messages.ts";
 import { query } from "../support/sql.ts";
 import { median } from "../support/statistics.ts";
@@ -12,13 +12,13 @@ const GOAL = 1.1;
 /** Turns that warm up each side. */
 const WARM_UP_TURNS = 2_000;
 /** Number of alternations in a round. */
-const SLICES = 4;
+const ALTERNATIONS = 4;
 
 /** Cost of a turn with a large database, compared with an empty one. */
 export const growth: Benchmark = {
   name: "growth",
-  about: `turn-cost with ${MESSAGES.toLocaleString("en")} messages stored ÷ with none`,
-  limitation: "a statement reads more rows when more are stored: check its query plan",
+  description: `CPU of a turn with ${MESSAGES.toLocaleString("en")} stored messages ÷ CPU of a turn with none`,
+  whyMissed: "probably a statement that reads more rows when more are stored; check the query plans",
   async run({ rounds, scale }, progress) {
     const testbeds: Testbed[] = [];
     try {
@@ -38,15 +38,15 @@ export const growth: Benchmark = {
       await query(url, "CHECKPOINT");
       progress("vacuumed");
 
-      const warmUp = { callers: 16, turns: Math.ceil(WARM_UP_TURNS * scale), warmUp: 0 };
-      const shape = { callers: 16, turns: Math.ceil(300 * scale), warmUp: Math.ceil(100 * scale) };
-      for (const testbed of testbeds) await measure(parleyPlan(testbed, warmUp), []);
+      const warmUpShape = { callers: 16, turns: Math.ceil(WARM_UP_TURNS * scale), warmUpTurns: 0 };
+      const shape = { callers: 16, turns: Math.ceil(300 * scale), warmUpTurns: Math.ceil(100 * scale) };
+      for (const testbed of testbeds) await measure(parleyLoad(testbed, warmUpShape), []);
       const cost = async (testbed: Testbed) => [
-        (await measure(parleyPlan(testbed, shape), testbed.servicePids())).cpuMsPerTurn,
+        (await measure(parleyLoad(testbed, shape), testbed.servicePids())).cpuMsPerTurn,
       ];
       const costs: { full: number; empty: number }[] = [];
       for (let round = 1; round <= rounds; round++) {
-        const [[emptyMs = 0] = [], [fullMs = 0] = []] = await alternate(SLICES, [() => cost(empty), () => cost(full)]);
+        const [[emptyMs = 0] = [], [fullMs = 0] = []] = await alternate(ALTERNATIONS, [() => cost(empty), () => cost(full)]);
         costs.push({ empty: emptyMs, full: fullMs });
         progress(`round ${round}: full ${fullMs.toFixed(2)} ms, empty ${emptyMs.toFixed(2)} ms`);
       }

@@ -8,7 +8,7 @@ import { visit } from "../../../tests/system/visitors.ts";
 import { familyResidentBytes, watchPeak } from "../support/cpu.ts";
 import { median, percentile } from "../support/statistics.ts";
 import { startTestbed, type Testbed } from "../support/testbed.ts";
-import { atMost, type Benchmark, type Effort, type Figure } from "./benchmark.ts";
+import { atMost, type Benchmark, type RunOptions, type Figure } from "./benchmark.ts";
 
 const FLOOD = fileURLToPath(new URL("../../../tests/edge/flood.ts", import.meta.url));
 const CHATS = 600;
@@ -48,17 +48,17 @@ const KINDS: Kind[] = [
 /** Measures how much one tenant's attack slows down another tenant's visitors, and the memory of the attacked process. */
 export const neighbour: Benchmark = {
   name: "neighbour",
-  about:
+  description:
     "p99 of another workspace's chats with ÷ without an attack, p99 of another client at the edge, and memory of the attacked process",
-  limitation: "the attack's client, the services and the neighbour share the machine's cores",
-  async run(effort, progress) {
+  whyMissed: "the attack's client, the services and the neighbour share the machine's cores",
+  async run(runOptions, progress) {
     const figures: Figure[] = [];
-    for (const kind of KINDS) figures.push(...(await measureKind(kind, effort, progress)));
+    for (const kind of KINDS) figures.push(...(await measureKind(kind, runOptions, progress)));
     return figures;
   },
 };
 
-async function measureKind(kind: Kind, { rounds, scale }: Effort, progress: (line: string) => void): Promise<Figure[]> {
+async function measureKind(kind: Kind, { rounds, scale }: RunOptions, progress: (line: string) => void): Promise<Figure[]> {
   const testbed = await startTestbed("tokens-10");
   try {
     const attack = await kind.prepare(testbed);
@@ -77,14 +77,15 @@ async function measureKind(kind: Kind, { rounds, scale }: Effort, progress: (lin
         await harmless?.stop();
       }
       const traffic = await attack.begin();
-      const stopWatching = watchPeak(() => familyResidentBytes(pid) / 2 ** 20, SAMPLE_INTERVAL_MS);
+      const memory = watchPeak(() => familyResidentBytes(pid) / 2 ** 20, SAMPLE_INTERVAL_MS);
       try {
         const { chatMs, healthMs } = await probe(testbed, chats);
         attacked.push(chatMs);
         healthTimes.push(healthMs);
       } finally {
         await traffic.stop();
-        peakMiB = Math.max(peakMiB, stopWatching());
+        memory.stop();
+        peakMiB = Math.max(peakMiB, memory.peak());
       }
       progress(
         `${kind.name}, round ${round}: chat p99 ${quiet.at(-1)?.toFixed(0)} → ${attacked.at(-1)?.toFixed(0)} ms, health p99 ${healthTimes.at(-1)?.toFixed(1)} ms, ${peakMiB.toFixed(0)} MiB`,
@@ -97,8 +98,8 @@ async function measureKind(kind: Kind, { rounds, scale }: Effort, progress: (lin
       name === "costly bodies"
         ? atMost(MAX_EDGE_MS, { what: `${name}: another client's p99`, value: median(healthTimes), unit: "ms", detail })
         : atMost(MAX_RATIO, { what: `${name}: neighbour's chat p99`, value: ratio, unit: "×", detail });
-    const memory = { what: `${name}: memory`, value: peakMiB, unit: "MiB", detail: "including child processes" };
-    return [latency, atMost(maxMiB, memory)];
+    const peak = { what: `${name}: memory`, value: peakMiB, unit: "MiB", detail: "including child processes" };
+    return [latency, atMost(maxMiB, peak)];
   } finally {
     await testbed.stop();
   }

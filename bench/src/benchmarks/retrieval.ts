@@ -1,7 +1,7 @@
 import { startTestPostgres } from "@parley/test-support";
 import { startSemanticSearchSystem } from "../../../tests/system/semantic-search.ts";
 import { startSystem } from "../../../tests/system/system.ts";
-import { GOALS, measureRelevance, measureSearches, type Part, type Relevance } from "../retrieval/measure.ts";
+import { GOALS, measureRelevance, measureSearches, type Part, type RelevanceScores } from "../retrieval/measure.ts";
 import { percentile } from "../support/statistics.ts";
 import { atLeast, atMost, type Benchmark, type Figure } from "./benchmark.ts";
 
@@ -9,16 +9,16 @@ const COPIES_OF_10_000_CHUNKS = 13;
 
 const PARTS: Record<Part, string> = {
   dev: "development half",
-  held: "held-out half",
+  holdout: "holdout half",
   all: "whole set",
 };
 
 /** Quality of search and of the built-in model's answers on the relevance set, and the latency of a search. */
 export const retrieval: Benchmark = {
   name: "retrieval",
-  about:
-    "recall@5, mean reciprocal rank, quoted answers and refusals on bench/relevance, by word search and by hybrid search",
-  limitation: "some questions share no word with their answers, and some words have another meaning in the documents",
+  description:
+    "hit rate@5, mean reciprocal rank, quoted answers and refusals on bench/relevance, by word search and by hybrid search",
+  whyMissed: "some questions share no word with their answers, and some words have another meaning in the documents",
   async run({ rounds, scale }, progress) {
     const postgres = await startTestPostgres();
     const system = await startSystem({ databaseServerUrl: postgres.url });
@@ -27,13 +27,13 @@ export const retrieval: Benchmark = {
       printScores("text", measured, progress);
       const hybrid = await measureHybrid(postgres.url, progress);
       const times = await measureSearches(system, Math.ceil(COPIES_OF_10_000_CHUNKS * scale), rounds);
-      const { recallAt5, meanReciprocalRank, answered, refused } = measured.all;
+      const { hitRateAt5, meanReciprocalRank, answered, refused } = measured.all;
       return [
-        share("recall@5, text", GOALS.recallAt5, recallAt5, mrr(meanReciprocalRank)),
+        share("hit rate@5, text", GOALS.hitRateAt5, hitRateAt5, mrr(meanReciprocalRank)),
         share(
-          "recall@5, hybrid",
-          GOALS.recallAt5,
-          hybrid.all.recallAt5,
+          "hit rate@5, hybrid",
+          GOALS.hitRateAt5,
+          hybrid.all.hitRateAt5,
           `${mrr(hybrid.all.meanReciprocalRank)}; scripted embeddings, which have no semantic quality`,
         ),
         share("refusals, hybrid", GOALS.refused, hybrid.all.refused, "builtin:extractive"),
@@ -54,10 +54,10 @@ export const retrieval: Benchmark = {
 };
 
 /**
- * Asks the same questions with hybrid search. The scripted provider's embeddings are hashes of words and trigrams without semantic quality.
+ * Asks the same questions with hybrid search. The fake provider's embeddings are hashes of words and trigrams without semantic quality.
  * The figures only show that hybrid search works and does no harm, not what a real model would gain.
  */
-async function measureHybrid(databaseServerUrl: string, progress: (line: string) => void): Promise<Relevance> {
+async function measureHybrid(databaseServerUrl: string, progress: (line: string) => void): Promise<RelevanceScores> {
   const system = await startSemanticSearchSystem({ databaseServerUrl });
   try {
     const measured = await measureRelevance(system);
@@ -69,11 +69,11 @@ async function measureHybrid(databaseServerUrl: string, progress: (line: string)
   }
 }
 
-function printScores(search: string, measured: Relevance, progress: (line: string) => void): void {
-  for (const part of ["dev", "held", "all"] as const) {
-    const { recallAt5, meanReciprocalRank, answered, refused, nearMissesRefused } = measured[part];
+function printScores(search: string, measured: RelevanceScores, progress: (line: string) => void): void {
+  for (const part of ["dev", "holdout", "all"] as const) {
+    const { hitRateAt5, meanReciprocalRank, answered, refused, nearMissesRefused } = measured[part];
     progress(
-      `${search}, ${PARTS[part]}: recall@5 ${recallAt5.toFixed(3)}, ${mrr(meanReciprocalRank)}, answer contains the passage ${percent(answered)}, refusals ${percent(refused)}, near misses refused ${percent(nearMissesRefused)}`,
+      `${search}, ${PARTS[part]}: hit rate@5 ${hitRateAt5.toFixed(3)}, ${mrr(meanReciprocalRank)}, answer contains the passage ${percent(answered)}, refusals ${percent(refused)}, near misses refused ${percent(nearMissesRefused)}`,
     );
   }
 }

@@ -2,77 +2,77 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { alternate, transpose } from "../support/alternate.ts";
-import { measure, parleyPlan, relayPlan, type Shape } from "../support/load.ts";
+import { measure, parleyLoad, relayLoad, type LoadShape } from "../support/load.ts";
 import { profilingEnv, saveProfile } from "../support/profile.ts";
 import { median, sum } from "../support/statistics.ts";
 import { startTestbed } from "../support/testbed.ts";
-import { atMost, type Benchmark, type Effort, type Figure } from "./benchmark.ts";
+import { atMost, type Benchmark, type RunOptions, type Figure } from "./benchmark.ts";
 
 type Variant = {
   name: string;
   model: string;
-  shape: Shape;
+  shape: LoadShape;
   /** Turns of each side before the first round. A process compiles its code during its first turns, but then runs for weeks. */
-  warmUpTurns: number;
+  initialTurns: number;
   /** Number of alternations in a round. */
-  slices: number;
+  alternations: number;
 };
 
 const VARIANTS: Variant[] = [
   {
-    name: "at once, 16 callers",
+    name: "unpaced tokens, 16 callers",
     model: "tokens-100",
-    shape: { callers: 16, turns: 300, warmUp: 100 },
-    warmUpTurns: 4_000,
-    slices: 4,
+    shape: { callers: 16, turns: 300, warmUpTurns: 100 },
+    initialTurns: 4_000,
+    alternations: 4,
   },
   {
     name: "paced at 50 ms, 200 callers",
     model: "tokens-100-every-50",
-    shape: { callers: 200, turns: 200, warmUp: 200 },
-    warmUpTurns: 1_000,
-    slices: 2,
+    shape: { callers: 200, turns: 200, warmUpTurns: 200 },
+    initialTurns: 1_000,
+    alternations: 2,
   },
 ];
 
 /** Total CPU time of the four services for a 100-token turn, compared with the bare relay's. */
 export const turnCost: Benchmark = {
   name: "turn-cost",
-  about: "CPU of the four services ÷ CPU of the bare relay, one 100-token turn",
-  limitation:
-    "a turn is stored twice, counted and rate-limited: three writing statements and a Redis script cost half as much as the whole relay; request and reply cross an additional hop",
-  async run(effort, progress) {
+  description: "CPU of the four services ÷ CPU of the bare relay, one 100-token turn",
+  whyMissed:
+    "a turn is stored twice, counted and rate-limited: three SQL writes and a Redis script cost half as much as the whole relay; request and reply cross an additional hop",
+  async run(runOptions, progress) {
     const figures: Figure[] = [];
-    for (const variant of VARIANTS) figures.push(await compare(variant, effort, progress));
-    if (effort.profileDir !== undefined && VARIANTS[0]) await profile(VARIANTS[0], effort.profileDir, progress);
+    for (const variant of VARIANTS) figures.push(await compare(variant, runOptions, progress));
+    if (runOptions.profileDir !== undefined && VARIANTS[0]) await profile(VARIANTS[0], runOptions.profileDir, progress);
     return figures;
   },
 };
 
 async function compare(
-  { name, model, shape, warmUpTurns, slices }: Variant,
-  { rounds, scale }: Effort,
+  { name, model, shape, initialTurns, alternations }: Variant,
+  { rounds, scale }: RunOptions,
   progress: (line: string) => void,
 ): Promise<Figure> {
   const testbed = await startTestbed(model);
-  const scaled = { ...shape, turns: Math.ceil(shape.turns * scale), warmUp: Math.ceil(shape.warmUp * scale) };
+  const scaled = { ...shape, turns: Math.ceil(shape.turns * scale), warmUpTurns: Math.ceil(shape.warmUpTurns * scale) };
   try {
     const parley: number[] = [];
     const relay: number[] = [];
     /** For each round, the CPU time of each service. */
     const byService: number[][] = [];
-    const measureRelay = (each: Shape) => measure(relayPlan(testbed, model, each), [testbed.relay.pid]);
-    const measureParley = (each: Shape) => measure(parleyPlan(testbed, each), testbed.servicePids());
+    const measureRelay = (each: LoadShape) => measure(relayLoad(testbed, model, each), [testbed.relay.pid]);
+    const measureParley = (each: LoadShape) => measure(parleyLoad(testbed, each), testbed.servicePids());
 
-    const first = { ...scaled, turns: Math.ceil(warmUpTurns * scale), warmUp: 0 };
-    const warmUp = { parley: await measureParley(first), relay: await measureRelay(first) };
+    const initialShape = { ...scaled, turns: Math.ceil(initialTurns * scale), warmUpTurns: 0 };
+    const initialCost = { parley: await measureParley(initialShape), relay: await measureRelay(initialShape) };
     progress(
-      `${name}, the first ${first.turns} turns: Parley ${warmUp.parley.cpuMsPerTurn.toFixed(2)} ms, bare relay ${warmUp.relay.cpuMsPerTurn.toFixed(2)} ms`,
+      `${name}, the first ${initialShape.turns} turns: Parley ${initialCost.parley.cpuMsPerTurn.toFixed(2)} ms, bare relay ${initialCost.relay.cpuMsPerTurn.toFixed(2)} ms`,
     );
     for (let round = 1; round <= rounds; round++) {
-      const [relayCpu = [], parleyCpu = []] = await alternate(slices, [
-        async () => (await measureRelay(scaled)).cpuMsPerTurnOf,
-        async () => (await measureParley(scaled)).cpuMsPerTurnOf,
+      const [relayCpu = [], parleyCpu = []] = await alternate(alternations, [
+        async () => (await measureRelay(scaled)).cpuMsPerTurnByProcess,
+        async () => (await measureParley(scaled)).cpuMsPerTurnByProcess,
       ]);
       relay.push(sum(relayCpu));
       parley.push(sum(parleyCpu));
@@ -83,7 +83,7 @@ async function compare(
     }
     const value = median(parley.map((each, i) => each / (relay[i] ?? Number.NaN)));
     const [edge = 0, conversation = 0, quota = 0, llm = 0] = transpose(byService).map(median);
-    const detail = `Parley ${median(parley).toFixed(2)} ms (edge ${edge.toFixed(2)}, conversation ${conversation.toFixed(2)}, quota ${quota.toFixed(2)}, llm-proxy ${llm.toFixed(2)}), bare relay ${median(relay).toFixed(2)} ms; the first ${first.turns} turns of new processes: ${warmUp.parley.cpuMsPerTurn.toFixed(2)} and ${warmUp.relay.cpuMsPerTurn.toFixed(2)} ms`;
+    const detail = `Parley ${median(parley).toFixed(2)} ms (edge ${edge.toFixed(2)}, conversation ${conversation.toFixed(2)}, quota ${quota.toFixed(2)}, llm-proxy ${llm.toFixed(2)}), bare relay ${median(relay).toFixed(2)} ms; the first ${initialShape.turns} turns of new processes: ${initialCost.parley.cpuMsPerTurn.toFixed(2)} and ${initialCost.relay.cpuMsPerTurn.toFixed(2)} ms`;
     return atMost(1, { what: name, value, unit: "×", detail });
   } finally {
     await testbed.stop();
@@ -97,7 +97,7 @@ async function profile({ model, shape }: Variant, targetDir: string, progress: (
   const env = Object.fromEntries(services.map((name) => [name, profilingEnv(join(raw, name))]));
   const testbed = await startTestbed(model, { env });
   try {
-    await measure(parleyPlan(testbed, { ...shape, turns: 1_600 }), []);
+    await measure(parleyLoad(testbed, { ...shape, turns: 1_600 }), []);
   } finally {
     await testbed.stop();
   }

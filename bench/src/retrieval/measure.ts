@@ -1,15 +1,15 @@
 import type { System } from "../../../tests/system/system.ts";
 import { createKnowledgeBot } from "./knowledge-bot.ts";
 import { type QuestionResult, type Scores, score, shareOfRefusals } from "./score.ts";
-import { type Question, readRelevanceSet, type Split, type UnanswerableQuestion } from "./set.ts";
+import { type Question, readRelevanceSet, type Split, type UnanswerableQuestion } from "./relevance-set.ts";
 
 /** One half of the relevance set (see its README) or the whole set. */
 export type Part = Split | "all";
 
-export type Relevance = Record<Part, Scores & { refused: number; nearMissesRefused: number }>;
+export type RelevanceScores = Record<Part, Scores & { refused: number; nearMissesRefused: number }>;
 
 /** Asks a new bot all questions of the relevance set and returns the scores. */
-export async function measureRelevance(system: System): Promise<Relevance> {
+export async function measureRelevance(system: System): Promise<RelevanceScores> {
   const set = readRelevanceSet();
   const bot = await createKnowledgeBot(system, set.documents);
   try {
@@ -30,7 +30,7 @@ export async function measureRelevance(system: System): Promise<Relevance> {
         nearMissesRefused: shareOfRefusals(inPart(nearMisses).map(({ result }) => result)),
       };
     };
-    return { dev: scoresOf("dev"), held: scoresOf("held"), all: scoresOf("all") };
+    return { dev: scoresOf("dev"), holdout: scoresOf("holdout"), all: scoresOf("all") };
   } finally {
     bot.close();
   }
@@ -58,4 +58,4 @@ export async function measureSearches(system: System, copies: number, rounds: nu
 }
 
 /** Goals for the whole set, and for a search among 10,000 chunks. */
-export const GOALS = { recallAt5: 0.85, answered: 0.8, refused: 0.95, searchMs: 100 };
+export const GOALS = { hitRateAt5: 0.85, answered: 0.8, refused: 0.95, searchMs: 100 };

@@ -1,4 +1,4 @@
-import { plainText, type Question } from "./set.ts";
+import { plainText, type Question } from "./relevance-set.ts";
 
 /** The passages that were found for a question, and the model's answer. */
 export type QuestionResult = {
@@ -9,7 +9,7 @@ export type QuestionResult = {
 
 export type Scores = {
   /** Share of the questions with an answering passage among the first five. */
-  recallAt5: number;
+  hitRateAt5: number;
   /** Mean of 1 / the rank of the first answering passage; 0 for a question without one. */
   meanReciprocalRank: number;
   /** Share of the answers that contain an answering passage. */
@@ -21,7 +21,7 @@ export function score(results: readonly { question: Question; result: QuestionRe
   const answered = results.filter(({ question, result }) => containsPassage(result.answer, question));
   const share = (count: number) => count / results.length;
   return {
-    recallAt5: share(ranks.filter((rank) => rank <= 5).length),
+    hitRateAt5: share(ranks.filter((rank) => rank <= 5).length),
     meanReciprocalRank: share(ranks.reduce((sum, rank) => sum + 1 / rank, 0)),
     answered: share(answered.length),
   };

@@ -49,16 +49,16 @@ export function familyResidentBytes(pid: number): number {
   return sum([pid, ...childrenOf(pid)].map(residentOrZero));
 }
 
-/** Samples a value every `intervalMs`. Returns a function that stops sampling and returns the largest value. */
-export function watchPeak(sample: () => number, intervalMs: number): () => number {
+/** The largest value sampled so far. */
+export type PeakWatch = { peak(): number; stop(): void };
+
+/** Samples a value now and every `intervalMs` until `stop` is called. */
+export function watchPeak(sample: () => number, intervalMs: number): PeakWatch {
   let peak = sample();
   const timer = setInterval(() => {
     peak = Math.max(peak, sample());
   }, intervalMs);
-  return () => {
-    clearInterval(timer);
-    return peak;
-  };
+  return { peak: () => peak, stop: () => clearInterval(timer) };
 }
 
 /** Returns 0 for a process that has ended. */

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { nodeFlags } from "@parley/test-support";
-import type { LoadPlan, LoadResult } from "../load/plan.ts";
+import type { LoadOptions, LoadResult } from "../load/chat-load-options.ts";
 import { cpuMs } from "./cpu.ts";
 import { sum } from "./statistics.ts";
 import type { Testbed } from "./testbed.ts";
@@ -12,10 +12,10 @@ export type Measured = LoadResult & {
   /** CPU time per turn of all measured processes. */
   cpuMsPerTurn: number;
   /** CPU time per turn of each process. */
-  cpuMsPerTurnOf: number[];
+  cpuMsPerTurnByProcess: number[];
 };
 
-const generator = fileURLToPath(new URL("../load/generator.ts", import.meta.url));
+const generator = fileURLToPath(new URL("../load/chat-load-generator.ts", import.meta.url));
 
 export type Load = {
   /** Resolves when the warm-up is over. */
@@ -25,8 +25,8 @@ export type Load = {
 };
 
 /** Starts a load generator in a process of its own. */
-export function startLoad(plan: LoadPlan): Load {
-  const child = spawn(process.execPath, [...nodeFlags, generator, JSON.stringify(plan)], {
+export function startLoad(options: LoadOptions): Load {
+  const child = spawn(process.execPath, [...nodeFlags, generator, JSON.stringify(options)], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -47,37 +47,37 @@ export function startLoad(plan: LoadPlan): Load {
   };
 }
 
-/** Runs a plan and measures the CPU time of processes after the warm-up. */
-export async function measure(plan: LoadPlan, pids: readonly number[]): Promise<Measured> {
-  const load = startLoad(plan);
+/** Runs a load and measures the CPU time of processes after the warm-up. */
+export async function measure(options: LoadOptions, pids: readonly number[]): Promise<Measured> {
+  const load = startLoad(options);
   await load.warm;
   const before = pids.map(cpuMs);
   const result = await load.run();
-  const cpuMsPerTurnOf = pids.map((pid, i) => (cpuMs(pid) - (before[i] ?? 0)) / result.turns);
-  return { ...result, cpuMsPerTurnOf, cpuMsPerTurn: sum(cpuMsPerTurnOf) };
+  const cpuMsPerTurnByProcess = pids.map((pid, i) => (cpuMs(pid) - (before[i] ?? 0)) / result.turns);
+  return { ...result, cpuMsPerTurnByProcess, cpuMsPerTurn: sum(cpuMsPerTurnByProcess) };
 }
 
-export type Shape = { callers: number; turns: number; warmUp: number; rampMs?: number };
+export type LoadShape = { callers: number; turns: number; warmUpTurns: number; rampMs?: number };
 
-/** Returns a plan that sends visitors' messages to Parley. */
-export function parleyPlan({ system, tenant }: Testbed, shape: Shape): LoadPlan {
+/** Returns the options of a load that sends visitors' messages to Parley. */
+export function parleyLoad({ system, tenant }: Testbed, shape: LoadShape): LoadOptions {
   const { publicKey, origin } = tenant;
   return {
     url: `${system.url()}/api/chat/`,
     headers: { "content-type": "application/json", origin },
     body: JSON.stringify({ public_key: publicKey, session_id: "$uuid", message: "How do I return an order?" }),
-    spreadAddresses: true,
+    usesNewAddressPerRequest: true,
     ...shape,
   };
 }
 
-/** Returns a plan that sends the same messages to the bare relay. */
-export function relayPlan({ relayUrl }: Testbed, model: string, shape: Shape): LoadPlan {
+/** Returns the options of a load that sends the same messages to the bare relay. */
+export function relayLoad({ relayUrl }: Testbed, model: string, shape: LoadShape): LoadOptions {
   return {
     url: relayUrl,
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ message: "How do I return an order?", model }),
-    spreadAddresses: false,
+    usesNewAddressPerRequest: false,
     ...shape,
   };
 }

@@ -16,7 +16,7 @@ import {
 } from "../../../tests/system/system.ts";
 import { query } from "./sql.ts";
 
-/** Both sides of a comparison: Parley as it runs in a cluster, and the bare relay. Both use the same scripted provider. */
+/** Both sides of a comparison: Parley as it runs in a cluster, and the bare relay. Both use the same fake provider. */
 export type Testbed = {
   system: System;
   tenant: Tenant;
@@ -37,7 +37,7 @@ type TestbedOptions = Pick<SystemOptions, "env" | "llmConfig">;
 /**
  * Starts Redis, PostgreSQL, Parley and the bare relay.
  *
- * @param model script of the provider, e.g. `tokens-100` or `tokens-100-every-50`
+ * @param model name of the model, e.g. `tokens-100` or `tokens-100-every-50`; the fake provider derives its reply from it
  * @param options additional environment and provider settings for the services
  */
 export async function startTestbed(model: string, options: TestbedOptions = {}): Promise<Testbed> {
@@ -70,7 +70,7 @@ async function startTestbedOn(redisUrl: string, model: string, options: TestbedO
   const relay = await startProcess({
     name: "bare relay",
     command: process.execPath,
-    args: [...nodeFlags, here("../subjects/bare-relay.ts")],
+    args: [...nodeFlags, here("../baselines/bare-relay.ts")],
     env: { PORT: String(port), OPENAI_BASE_URL: system.provider.url },
     ready: /listening/,
   });

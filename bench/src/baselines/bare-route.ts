@@ -1,4 +1,4 @@
-// The subject that the config endpoint is compared with: a route that returns the same JSON without any checks.
+// The baseline for the config endpoint: a route that returns the same JSON without any checks.
 import fastify from "fastify";
 
 const body = JSON.parse(process.env.BODY ?? "{}") as object;

@@ -1,6 +1,6 @@
 import { createTenant } from "../../../tests/system/system.ts";
 import { residentBytes, watchPeak } from "../support/cpu.ts";
-import { parleyPlan, startLoad } from "../support/load.ts";
+import { parleyLoad, startLoad } from "../support/load.ts";
 import { median } from "../support/statistics.ts";
 import { startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark } from "./benchmark.ts";
@@ -11,10 +11,11 @@ const GOAL_KB = 40;
 const SAMPLE_INTERVAL_MS = 250;
 
 /** Memory of many concurrent streams with slow replies. */
-export const held: Benchmark = {
+export const concurrentStreams: Benchmark = {
+  // The name in bench/results and the documents.
   name: "held",
-  about: `${STREAMS} concurrent streams with a token per second on one edge and one llm-proxy`,
-  limitation:
+  description: `${STREAMS} concurrent streams with a token per second on one edge and one llm-proxy`,
+  whyMissed:
     "about half is Node's memory for the connection, request and response; the rest includes uncollected garbage",
   async run({ rounds, scale }, progress) {
     const streams = Math.ceil(STREAMS * scale);
@@ -22,7 +23,7 @@ export const held: Benchmark = {
     const kilobytes: number[] = [];
     let lost = 0;
     for (let round = 1; round <= rounds; round++) {
-      const one = await holdOnce(streams, tokens);
+      const one = await runOnce(streams, tokens);
       kilobytes.push(one.kilobytesPerStream);
       lost += one.lost;
       progress(`round ${round}: ${one.lost} tokens lost, ${one.kilobytesPerStream.toFixed(1)} KB per stream`);
@@ -36,8 +37,8 @@ export const held: Benchmark = {
   },
 };
 
-/** Holds the streams with new processes, because a process that has grown does not shrink again. */
-async function holdOnce(streams: number, tokens: number): Promise<{ lost: number; kilobytesPerStream: number }> {
+/** Opens the streams on new processes, because a process that has grown does not shrink again. */
+async function runOnce(streams: number, tokens: number): Promise<{ lost: number; kilobytesPerStream: number }> {
   const testbed = await startTestbed(`tokens-${tokens}-every-1000`, {
     env: { edge: { MAX_STREAMS: String(streams * 2) } },
     llmConfig: (providerUrl) => ({
@@ -51,18 +52,18 @@ async function holdOnce(streams: number, tokens: number): Promise<{ lost: number
     }),
   });
   try {
-    const shape = { callers: streams, turns: streams, warmUp: 0, rampMs: streams * 4 };
+    const shape = { callers: streams, turns: streams, warmUpTurns: 0, rampMs: streams * 4 };
     const [edge = 0] = testbed.servicePids();
     await warmUp(testbed);
-    const load = startLoad(parleyPlan(testbed, shape));
+    const load = startLoad(parleyLoad(testbed, shape));
     await load.warm;
     const before = residentBytes(edge);
-    const stopWatching = watchPeak(() => residentBytes(edge), SAMPLE_INTERVAL_MS);
+    const memory = watchPeak(() => residentBytes(edge), SAMPLE_INTERVAL_MS);
     try {
       const result = await load.run();
-      return { lost: streams * tokens - result.tokens, kilobytesPerStream: (stopWatching() - before) / 1024 / streams };
+      return { lost: streams * tokens - result.tokens, kilobytesPerStream: (memory.peak() - before) / 1024 / streams };
     } finally {
-      stopWatching();
+      memory.stop();
     }
   } finally {
     await testbed.stop();
@@ -72,7 +73,7 @@ async function holdOnce(streams: number, tokens: number): Promise<{ lost: number
 /** Runs some turns, so that compiled code and caches are not attributed to the streams. */
 async function warmUp(testbed: Testbed): Promise<void> {
   const tenant = await createTenant(testbed.system.admin, { model: "openai:tokens-100" });
-  const load = startLoad(parleyPlan({ ...testbed, tenant }, { callers: 16, turns: 400, warmUp: 0 }));
+  const load = startLoad(parleyLoad({ ...testbed, tenant }, { callers: 16, turns: 400, warmUpTurns: 0 }));
   await load.warm;
   await load.run();
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
-export type Split = "dev" | "held";
+export type Split = "dev" | "holdout";
 export type Question = { id: string; split: Split; kind: string; question: string; file: string; passages: string[] };
 /** A question that the documents do not answer. */
 export type UnanswerableQuestion = { id: string; split: Split; question: string };
@@ -12,6 +12,7 @@ export type RelevanceSet = {
   documents: { name: string; text: string }[];
   questions: Question[];
   unanswerable: UnanswerableQuestion[];
+  /** Unanswerable questions about subjects that the documents mention. */
   nearMisses: UnanswerableQuestion[];
 };
 

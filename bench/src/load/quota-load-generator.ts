@@ -4,14 +4,14 @@ import { randomUUID } from "node:crypto";
 import { QuotaService, SettleOutcome } from "@parley/rpc/quota";
 import { connectPeer, createLogger, Lifecycle, openDatabase } from "@parley/service-kit";
 import { reserve, settle } from "../../../services/quota/src/usage/reservations.store.ts";
-import type { QuotaPlan, QuotaResult } from "./quota-plan.ts";
+import type { QuotaLoadOptions, QuotaLoadResult } from "./quota-load-options.ts";
 
 type RunTurn = (workspaceId: string, turnId: string) => Promise<void>;
 
-const plan = JSON.parse(process.argv[2] ?? "{}") as QuotaPlan;
+const loadOptions = JSON.parse(process.argv[2] ?? "{}") as QuotaLoadOptions;
 
-function byRpc(): RunTurn {
-  const { target, internalToken } = plan;
+function turnByGrpc(): RunTurn {
+  const { target, internalToken } = loadOptions;
   const client = connectPeer(QuotaService, { target, internalToken }, new Lifecycle(createLogger("bench", "warn")));
   const options = { timeoutMs: 30_000 };
   return async (workspaceId, turnId) => {
@@ -20,8 +20,8 @@ function byRpc(): RunTurn {
   };
 }
 
-function bySql(): RunTurn {
-  const { databaseUrl: url, databasePool: maxConnections } = plan;
+function turnBySql(): RunTurn {
+  const { databaseUrl: url, databasePoolSize: maxConnections } = loadOptions;
   const database = openDatabase({ url, applicationName: "bench", maxConnections }, createLogger("bench", "warn"));
   return async (workspaceId, turnId) => {
     const held = await reserve(database, workspaceId, turnId);
@@ -30,23 +30,24 @@ function bySql(): RunTurn {
   };
 }
 
-const runTurn = plan.by === "grpc" ? byRpc() : bySql();
+const runTurn = loadOptions.transport === "grpc" ? turnByGrpc() : turnBySql();
 
-async function measurePerSecond(turns: number): Promise<number> {
+async function measureThroughput(turns: number): Promise<number> {
   let remaining = turns;
   const started = performance.now();
   const caller = async () => {
     while (remaining > 0) {
-      const workspaceId = plan.workspaceIds[remaining % plan.workspaceIds.length] ?? "";
+      const workspaceId = loadOptions.workspaceIds[remaining % loadOptions.workspaceIds.length] ?? "";
       remaining--;
       await runTurn(workspaceId, randomUUID());
     }
   };
-  await Promise.all(Array.from({ length: plan.callers }, caller));
+  await Promise.all(Array.from({ length: loadOptions.callers }, caller));
   return turns / ((performance.now() - started) / 1_000);
 }
 
-await measurePerSecond(Math.ceil(plan.turns / 4));
-const result: QuotaResult = { perSecond: await measurePerSecond(plan.turns) };
+// Warm-up.
+await measureThroughput(Math.ceil(loadOptions.turns / 4));
+const result: QuotaLoadResult = { perSecond: await measureThroughput(loadOptions.turns) };
 console.log(JSON.stringify(result));
 process.exit(0);

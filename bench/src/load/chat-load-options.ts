@@ -1,5 +1,5 @@
 /** Configuration of the load generator, passed as JSON on its command line. */
-export type LoadPlan = {
+export type LoadOptions = {
   url: string;
   /** Request body. `$uuid` is replaced with a new UUID in each request. */
   body: string;
@@ -9,11 +9,11 @@ export type LoadPlan = {
   /** Number of measured turns of all callers. */
   turns: number;
   /** Number of turns before the measurement. */
-  warmUp: number;
+  warmUpTurns: number;
   /** Time over which the callers' starts are spread. */
   rampMs?: number;
   /** Sends an X-Forwarded-For header with a new address in each request. */
-  spreadAddresses: boolean;
+  usesNewAddressPerRequest: boolean;
 };
 
 /** Result that the load generator prints as JSON. */
@@ -23,5 +23,6 @@ export type LoadResult = {
   tokens: number;
   elapsedMs: number;
   firstTokenMs: { p50: number; p99: number };
-  gapMs: { p50: number; p99: number };
+  /** Time between two tokens of a stream. */
+  tokenGapMs: { p50: number; p99: number };
 };

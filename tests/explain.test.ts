@@ -194,7 +194,7 @@ describe("parley explain of a completed reply", () => {
     const kind = { case: "http" as const, value };
     await system.admin.tools.putTool({ workspaceId, botSlug, tool: { name: "order", kind } });
     const delaysMs = [400, 700];
-    toolServer.answer(() => ({ body: "{}", delayMs: delaysMs.shift() ?? 0 }));
+    toolServer.respondWith(() => ({ body: "{}", delayMs: delaysMs.shift() ?? 0 }));
     let requests = 0;
     system.provider.script(() =>
       ++requests === 1
@@ -236,7 +236,7 @@ describe("parley explain of an unsuccessful reply", () => {
     await expectNoContent(tenant, explanation, result, "Hello?");
   });
 
-  test("shows the wait for an unreachable model proxy as a phase", async () => {
+  test("shows the wait for an unreachable llm-proxy as a phase", async () => {
     const tenant = await createTenant(system.admin);
     await system.llm.kill9();
     const result = await chat(system.url(), tenant).finally(() => system.llm.start());
@@ -361,7 +361,7 @@ describe("parley explain of missing data", () => {
     expect(invalid.code).toBe(2);
   });
 
-  test("shows the other services' records when the model proxy is unreachable or has no URL", async () => {
+  test("shows the other services' records when llm-proxy is unreachable or has no URL", async () => {
     const tenant = await createTenant(system.admin);
     const { meta } = await chat(system.url(), tenant);
     const args = ["explain", String(meta?.message_id), "--workspace", tenant.workspaceId];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { RunningProcess } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createInstance, type Instance, startReady } from "./system/local-start.ts";
+import { createInstance, type Instance, startAndWait } from "./system/local-start.ts";
 import { root } from "./system/processes.ts";
 
 const readme = await readFile(join(root, "README.md"), "utf8");
@@ -14,7 +14,7 @@ let parley: RunningProcess;
 beforeAll(async () => {
   instance = await createInstance();
   // docs/knowledge.md requires this setting to fetch a page of the sample shop.
-  parley = await startReady(instance, { EGRESS_ALLOW: "127.0.0.1/32" });
+  parley = await startAndWait(instance, { EGRESS_ALLOW: "127.0.0.1/32" });
 }, 180_000);
 afterAll(async () => {
   await parley.stop("SIGINT", 60_000);

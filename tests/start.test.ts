@@ -9,7 +9,7 @@ import { createDatabase, type RunningProcess, startFakeProvider, startTestPostgr
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { readChat } from "./system/chat.ts";
 import { cliJson, runCli } from "./system/cli.ts";
-import { createInstance, type Instance, publicKeyOf, start, startReady } from "./system/local-start.ts";
+import { createInstance, type Instance, publicKeyOf, start, startAndWait } from "./system/local-start.ts";
 import { CTRL_C, hasTerminal, openTerminal } from "./system/terminal.ts";
 
 const MAX_SECOND_START_MS = 5_000;
@@ -84,7 +84,7 @@ async function readStartError(parley: RunningProcess): Promise<string> {
 
 describe("a first start", () => {
   it("starts everything, replies from the documentation, stops cleanly, and keeps the data for the second start", async () => {
-    const first = await startReady(instance);
+    const first = await startAndWait(instance);
     const publicKey = publicKeyOf(first);
     const sessionId = crypto.randomUUID();
     const reply = await readChat(await sendMessage(publicKey, sessionId));
@@ -115,7 +115,7 @@ describe("a first start", () => {
     expect(stderr).toMatch(/^parley: Parley is not running in .*npx --yes pnpm@12 start/);
 
     const startedAt = performance.now();
-    const second = await startReady(instance);
+    const second = await startAndWait(instance);
     expect(performance.now() - startedAt).toBeLessThanOrEqual(MAX_SECOND_START_MS * loadFactor());
     expect(publicKeyOf(second)).toBe(publicKey);
     expect(second.stdout()).toMatch(/demo\s+unchanged/);
@@ -131,7 +131,7 @@ describe("a first start", () => {
 describe("a running Parley", () => {
   let parley: RunningProcess;
   beforeAll(async () => {
-    parley = await startReady(instance);
+    parley = await startAndWait(instance);
   });
   afterAll(() => parley.stop("SIGINT", 30_000));
 
@@ -185,7 +185,7 @@ describe("a running Parley", () => {
 describe("stopping Parley", () => {
   it("completes a streaming reply before it stops", async () => {
     const provider = await startFakeProvider([{ everyMs: 150 }]);
-    const parley = await startReady(instance, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
+    const parley = await startAndWait(instance, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
     const response = await sendMessage(publicKeyOf(parley), crypto.randomUUID());
     parley.signal("SIGINT");
     const reply = await readChat(response);
@@ -209,7 +209,7 @@ describe("stopping Parley", () => {
 
   it("exits immediately on a second stop signal", async () => {
     const provider = await startFakeProvider([{ everyMs: 1_000 }]);
-    const parley = await startReady(instance, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
+    const parley = await startAndWait(instance, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
     const response = await sendMessage(publicKeyOf(parley), crypto.randomUUID());
     parley.signal("SIGINT");
     await vi.waitFor(() => expect(parley.stdout()).toContain("Press Ctrl-C again to exit immediately"));
@@ -224,14 +224,14 @@ describe("stopping Parley", () => {
   });
 
   it("leaves no service running when it is killed, and the next start recreates only missing data", async () => {
-    const killed = await startReady(instance);
+    const killed = await startAndWait(instance);
     const publicKey = publicKeyOf(killed);
     const demo = ["--workspace", "demo", "--bot", "demo"];
     await cliJson(["knowledge", "remove", "README.md", ...demo], instance.env);
     await cliJson(["bot", "update", "--workspace", "demo", "--slug", "demo", "--name", "Renamed"], instance.env);
     await killed.kill9();
 
-    const second = await startReady(instance);
+    const second = await startAndWait(instance);
     expect(publicKeyOf(second)).toBe(publicKey);
     expect(second.stdout()).toMatch(/PostgreSQL \S+ on 127\.0\.0\.1:\d+; was already running/);
     expect(second.stdout()).toMatch(/demo\s+1 document added/);
@@ -241,7 +241,7 @@ describe("stopping Parley", () => {
     await second.stop("SIGINT", 30_000);
     expect(await portsInUse(instance)).toEqual([]);
 
-    const third = await startReady(instance);
+    const third = await startAndWait(instance);
     expect(publicKeyOf(third)).not.toBe(publicKey);
     await third.stop("SIGINT", 30_000);
   });
@@ -257,7 +257,7 @@ describe("a start with DATABASE_URL", () => {
       createInstance(),
     ]);
     onTestFinished(ownInstance.remove);
-    const parley = await startReady(ownInstance, { DATABASE_URL: database.url });
+    const parley = await startAndWait(ownInstance, { DATABASE_URL: database.url });
     expect(parley.stdout()).toMatch(new RegExp(`database +PostgreSQL \\S+ at 127\\.0\\.0\\.1:\\d+/${database.name} `));
     const reply = await readChat(await sendMessage(publicKeyOf(parley), crypto.randomUUID(), ownInstance));
     expect(reply.done).toMatchObject({ finish_reason: "stop" });

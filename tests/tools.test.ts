@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import {
   describeWith,
   type FakeProvider,
-  figure,
   freePort,
   type McpTestServer,
+  quickOrFull,
   type ReceivedRequest,
   readSse,
   startMcpServer,
@@ -94,7 +94,7 @@ async function readTranscript(sessionId: string, owner = tenant) {
 
 test("calls an HTTP tool and an MCP server, replies with their results and exports the calls", async () => {
   scriptBothToolCalls();
-  http.answer(() => ({ body: '{"state":"sent"}' }));
+  http.respondWith(() => ({ body: '{"state":"sent"}' }));
   const session_id = randomUUID();
   const reply = await chat(system.url(), tenant, { session_id });
   expect(reply.text).toBe('{"state":"sent"}; 7 of tea left');
@@ -121,7 +121,7 @@ test("calls an HTTP tool and an MCP server, replies with their results and expor
 
 test("lets the model reply when a tool fails, and shows the visitor no error", async () => {
   scriptBothToolCalls();
-  http.answer(() => ({ status: 500, body: "inside of the tool" }));
+  http.respondWith(() => ({ status: 500, body: "inside of the tool" }));
   provider.script((request) =>
     lastMessageOf(request)?.role === "tool"
       ? { tokens: ["I could not look it up."] }
@@ -137,7 +137,7 @@ test("cancels a tool call within a second after the visitor has left, and stores
   scriptBothToolCalls();
   http.requests.length = 0;
   let calls = 0;
-  http.answer(() => (++calls === 1 ? { body: "{}" } : { hangs: true }));
+  http.respondWith(() => (++calls === 1 ? { body: "{}" } : { hangs: true }));
   provider.script(() => ({ toolCalls: [{ name: "order", arguments: '{"id":"A7"}' }] }));
   const visitor = new AbortController();
   const session_id = randomUUID();
@@ -226,7 +226,7 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
     });
     http.requests.length = 0;
     admin.requests.length = 0;
-    http.answer(() => ({ body: "{}" }));
+    http.respondWith(() => ({ body: "{}" }));
     const session_id = randomUUID();
     const { text } = await chat(system.url(), shop, { session_id });
     return { text, message: (await readTranscript(session_id, shop)).messages[1] };
@@ -256,13 +256,13 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
 
 test("sends heartbeats while a tool call is running", async () => {
   // The edge sends a heartbeat after 15 s without an event. The short version checks that a shorter wait has none.
-  const delayMs = figure(500, 17_000);
+  const delayMs = quickOrFull(500, 17_000);
   scriptBothToolCalls();
-  http.answer(() => ({ body: "{}", delayMs }));
+  http.respondWith(() => ({ body: "{}", delayMs }));
   const names: string[] = [];
   for await (const item of readSse(await postChat(system.url(), tenant)))
     names.push("event" in item ? item.event : "heartbeat");
-  expect(names.filter((name) => name === "heartbeat")).toHaveLength(figure(0, 1));
+  expect(names.filter((name) => name === "heartbeat")).toHaveLength(quickOrFull(0, 1));
   // The number of token events depends on timing.
   const events = names.filter((name) => name !== "heartbeat");
   expect(events.filter((event, index) => event !== events[index - 1])).toEqual(["meta", "token", "done"]);

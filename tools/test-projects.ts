@@ -16,7 +16,7 @@ export async function testProjectProblems(): Promise<Problems> {
     Promise.all([listTests(), ...OTHER_CONFIGS.map((config) => listTests("--config", config))]),
     Promise.all(configs.map(({ path }) => listTypeChecked(path))),
   ]);
-  return unassigned(
+  return assignmentProblems(
     tests.map(({ path }) => path),
     runs.flat(),
     checked.flat(),
@@ -24,7 +24,11 @@ export async function testProjectProblems(): Promise<Problems> {
 }
 
 /** Returns the problems of each test. `runs` contains a path once for each project that runs it. */
-export function unassigned(tests: readonly string[], runs: readonly string[], checked: readonly string[]): string[] {
+export function assignmentProblems(
+  tests: readonly string[],
+  runs: readonly string[],
+  checked: readonly string[],
+): string[] {
   const isChecked = new Set(checked);
   return tests.flatMap((path) => {
     const projects = runs.filter((run) => run === path).length;

@@ -28,19 +28,19 @@ describe("the edge", () => {
   };
   const slowReaders = startOnce(() => startSlowReaders(fixture.system));
   const longStreams = startOnce(() => startLongStreams(fixture.system));
-  const startFrozenPeers = () => Object.values(frozenPeers).map((start) => start());
+  let frozenPeersEnded: Promise<unknown> | undefined;
 
   beforeAll(async () => {
     fixture = await startEdgeFixture();
     // In the full run each scenario starts when its own test does, so that they do not share the CPU.
     if (isFull) return;
-    void startFrozenPeers();
+    frozenPeersEnded = Promise.allSettled(Object.values(frozenPeers).map((start) => start()));
     void slowReaders();
     void longStreams();
   });
   afterAll(async () => {
     // A peer that is still stopped (SIGSTOP) cannot handle SIGTERM.
-    if (!isFull) await Promise.allSettled(startFrozenPeers());
+    await frozenPeersEnded;
     await fixture.stop();
   });
 
@@ -60,7 +60,7 @@ describe("the edge", () => {
   describe("generated input", () => inputSuite(shared));
   describe("floods", () => floodsSuite(shared));
 
-  test("holds nothing and accounts for all usage after every suite", async () => {
+  test("has no holds left after the suites, and all usage balances", async () => {
     await expect
       .poll(() => readBalance(fixture.system.database), { timeout: 50_000, interval: 500 })
       .toMatchObject({ held: 0, streaming: 0, outbox: 0, unbalanced: 0 });

@@ -1,4 +1,4 @@
-import { figure } from "@parley/test-support";
+import { quickOrFull } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { metric, residentBytes } from "../system/metrics.ts";
 import { slowMessage, storeSlowPatterns } from "../system/pattern-attack.ts";
@@ -10,8 +10,8 @@ const MEMORY_LIMIT_MIB = 512;
 const MEMORY_MARGIN_MIB = 128;
 const MAX_RATIO = 1.2;
 /** The best of several rounds counts: slow patterns would delay the neighbor in every round, a busy machine only in some. */
-const ROUNDS = figure(4, 8);
-const CHATS = figure(100, 500);
+const ROUNDS = quickOrFull(4, 8);
+const CHATS = quickOrFull(100, 500);
 const ATTACKERS = 4;
 
 let system: System;
@@ -87,5 +87,5 @@ test(
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0);
     expect(statuses.filter((status) => status === 503)).toHaveLength(refused);
   },
-  figure(180_000, 1_200_000),
+  quickOrFull(180_000, 1_200_000),
 );

@@ -1,5 +1,5 @@
 import type { ReceivedRequest, Reply } from "@parley/test-support";
-import { figure } from "@parley/test-support";
+import { quickOrFull } from "@parley/test-support";
 
 /** The intact reply of the `corrupt-N-G` and `damaged` models. */
 export const FULL_TEXT = "one two three four";
@@ -27,7 +27,7 @@ export type Damage = { at: number; characters: string };
 export const BOUNDARIES = WIRE.length;
 
 /** More than all buffers between the provider and a reader can hold: as JSON each character takes six bytes. */
-export const FLOOD_TOKENS = figure(1_300, 3_000);
+export const FLOOD_TOKENS = quickOrFull(1_300, 3_000);
 export const FLOOD_TOKEN_CHARACTERS = 3_000;
 
 /** Replacements for a whole event. */

@@ -7,7 +7,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { chat } from "../system/chat.ts";
 import { query, readBalance } from "../system/database.ts";
-import type { DatabaseService, ServiceProcess } from "../system/processes.ts";
+import type { ServiceProcess, ServiceWithDatabase } from "../system/processes.ts";
 import { createTenant, type System, serviceDatabaseUrl, startSystem } from "../system/system.ts";
 import { type Call, connectAdminPlane, connectDataPlane } from "./raw-calls.ts";
 import { type Identifiers, ORDER_TOOL, RPC_CASES, type TenantData } from "./rpc-cases.ts";
@@ -159,7 +159,7 @@ describe("a call for one workspace returns nothing of another, and the same resu
 });
 
 describe("a service's role", () => {
-  const owners: DatabaseService[] = ["conversation", "quota", "llm-proxy"];
+  const owners: ServiceWithDatabase[] = ["conversation", "quota", "llm-proxy"];
   test.each(owners)("of %s cannot read or write another schema, or change its own schema", async (owner) => {
     const client = new pg.Client({ connectionString: serviceDatabaseUrl(system.database.url, owner) });
     await client.connect();

@@ -7,7 +7,7 @@ import { migrate } from "@parley/service-kit";
 import { describeWith, freePort, startDebianPostgres } from "@parley/test-support";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type DatabaseService, migrateAsProcess, root } from "../system/processes.ts";
+import { migrateAsProcess, root, type ServiceWithDatabase } from "../system/processes.ts";
 import { versionsOf } from "./next-version.ts";
 
 // Runs the SQL of docs/install/database.md. Each suite needs a server of its own, because roles belong to the whole server.
@@ -16,7 +16,7 @@ const SERVICES = [
   ["conversation", "conversation"],
   ["quota", "quota"],
   ["llm-proxy", "llm"],
-] as const satisfies [DatabaseService, string][];
+] as const satisfies [ServiceWithDatabase, string][];
 
 type Server = {
   /** URL of the database `postgres` for a superuser. */

@@ -2,7 +2,7 @@ import { type Migration, migrate, rollback } from "@parley/service-kit";
 import { createDatabase, type TestDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { runCli } from "../system/cli.ts";
-import { type DatabaseService, migrateAsProcess, PASSWORD } from "../system/processes.ts";
+import { migrateAsProcess, PASSWORD, type ServiceWithDatabase } from "../system/processes.ts";
 import { contraction, versionsOf } from "./next-version.ts";
 
 let database: TestDatabase;
@@ -15,7 +15,7 @@ describe.each([
   ["conversation", "conversation"],
   ["quota", "quota"],
   ["llm-proxy", "llm"],
-] as const)("this version's migrations of %s", (service: DatabaseService, schema: string) => {
+] as const)("this version's migrations of %s", (service: ServiceWithDatabase, schema: string) => {
   const target = (migrations: readonly Migration[]) => ({
     url: database.url,
     schema,

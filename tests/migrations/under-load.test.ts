@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { migrate, rollback } from "@parley/service-kit";
-import { figure } from "@parley/test-support";
+import { quickOrFull } from "@parley/test-support";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { exportTranscript } from "../system/chat.ts";
@@ -12,7 +12,7 @@ import { type Versions, versionsOf } from "./next-version.ts";
 const SCHEMAS = ["conversation", "quota", "llm"] as const;
 type Schema = (typeof SCHEMAS)[number];
 
-const ROUNDS = figure(1, 5);
+const ROUNDS = quickOrFull(1, 5);
 const VISITORS = 10;
 /** The attempts of an installation's Job. Each attempt waits at most 2 s for a lock. */
 const MAX_ATTEMPTS = 5;

@@ -2,13 +2,13 @@ import type { TestDatabase } from "@parley/test-support";
 import { query } from "../system/database.ts";
 import type { Table } from "./catalog.ts";
 
-/** Replaces empty tables by tables with the same columns, keys and indexes, hash-partitioned by workspace_id into `count` partitions. */
+/** Replaces empty tables with partitioned copies: the same columns, keys and indexes, in `count` hash partitions by workspace_id. */
 export async function partitionByWorkspace(
   database: TestDatabase,
   tables: readonly Table[],
   count: number,
 ): Promise<void> {
-  const oldName = (name: string) => `${name}_whole`;
+  const oldName = (name: string) => `${name}_unpartitioned`;
   const remainders = Array.from({ length: count }, (_, remainder) => remainder);
   const statements = [
     ...tables.map(({ name }) => `ALTER TABLE ${name} RENAME TO ${oldName(name).split(".")[1]}`),

@@ -5,7 +5,7 @@ import { removeLocalPostgres } from "@parley/local-postgres";
 import { freePorts, type RunningProcess, startProcess } from "@parley/test-support";
 import { root } from "./processes.ts";
 
-/** The data directory and the ten ports of one Parley that `pnpm start` runs. */
+/** The data directory and the ten ports of a Parley started by `pnpm start`. */
 export type Instance = {
   dataDir: string;
   /** The first of the ten ports. */
@@ -43,7 +43,7 @@ export function start(instance: Instance, env: Record<string, string> = {}): Pro
 }
 
 /** Starts Parley and waits until it is ready. */
-export async function startReady(instance: Instance, env?: Record<string, string>): Promise<RunningProcess> {
+export async function startAndWait(instance: Instance, env?: Record<string, string>): Promise<RunningProcess> {
   const parley = await start(instance, env);
   await parley.waitReady();
   return parley;

@@ -26,8 +26,8 @@ export type ServiceProcess = {
   stop(): Promise<void>;
 };
 
-/** Defines a service on two free ports without starting it. */
-export async function defineService(name: ServiceName, env: Record<string, string>): Promise<ServiceProcess> {
+/** Creates a service on two free ports without starting it. */
+export async function createService(name: ServiceName, env: Record<string, string>): Promise<ServiceProcess> {
   const [port = 0, opsPort = 0] = await freePorts(2);
   let running: RunningProcess | undefined;
   const runs: RunningProcess[] = [];
@@ -80,10 +80,10 @@ export async function returnsOk(url: string): Promise<boolean> {
 }
 
 /** A service with migrations and a schema. */
-export type DatabaseService = Exclude<ServiceName, "edge">;
+export type ServiceWithDatabase = Exclude<ServiceName, "edge">;
 
 /** Runs a service's migrations in a process, like an installation does. Without a password the service's role must exist. */
-export async function migrateAsProcess(name: DatabaseService, url: string, password?: string) {
+export async function migrateAsProcess(name: ServiceWithDatabase, url: string, password?: string) {
   const migration = await startProcess({
     name: `${name} migrations`,
     command: process.execPath,
@@ -96,7 +96,7 @@ export async function migrateAsProcess(name: DatabaseService, url: string, passw
 }
 
 /** Runs a service's migrations in a process. Throws if they fail. */
-export async function runMigrations(name: DatabaseService, url: string, password: string): Promise<void> {
+export async function runMigrations(name: ServiceWithDatabase, url: string, password: string): Promise<void> {
   const { code, stdout, stderr } = await migrateAsProcess(name, url, password);
   if (code !== 0) throw new Error(`migrations of ${name} failed: ${stdout}${stderr}`);
 }

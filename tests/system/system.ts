@@ -13,7 +13,7 @@ import { inject } from "vitest";
 import { type Admin, adminClients } from "./admin.ts";
 import { query } from "./database.ts";
 import type {} from "./global-setup.ts";
-import { type DatabaseService, defineService, PASSWORD, runMigrations, type ServiceProcess } from "./processes.ts";
+import { createService, PASSWORD, runMigrations, type ServiceProcess, type ServiceWithDatabase } from "./processes.ts";
 import { type Sso, startSso } from "./sso.ts";
 
 export type SystemOptions = {
@@ -23,7 +23,7 @@ export type SystemOptions = {
   redisUrl?: string;
   /** Script of the fake provider. By default the model's name determines the reply. */
   script?: Script;
-  /** Returns the content of the LLM_CONFIG file. By default the environment configures the one provider. */
+  /** Returns the content of the LLM_CONFIG file. By default environment variables configure the fake provider. */
   llmConfig?: (providerUrl: string) => object;
   /** The PostgreSQL server to create the database on; by default the test run's. */
   databaseServerUrl?: string;
@@ -35,7 +35,7 @@ export type SystemOptions = {
   env?: Partial<Record<"edge" | "conversation" | "quota" | "llm-proxy", Record<string, string>>>;
 };
 
-/** A complete Parley: a database, the four services as processes, an identity provider and the fake provider. */
+/** A complete installation of Parley: a database, the four services as processes, an identity provider and the fake provider. */
 export type System = {
   edges: ServiceProcess[];
   conversation: ServiceProcess;
@@ -48,17 +48,17 @@ export type System = {
   /** Returns the public origin of an edge, by default the first. */
   url(edge?: number): string;
   /** Starts another replica of a service. `stop` stops it too. */
-  startReplica(name: DatabaseService): Promise<ServiceProcess>;
+  startReplica(name: ServiceWithDatabase): Promise<ServiceProcess>;
   /** Starts another edge with additional environment variables. `stop` stops it too. */
   startEdge(env: Record<string, string>): Promise<ServiceProcess>;
   stop(): Promise<void>;
 };
 
 const SCHEMAS = { conversation: "conversation", quota: "quota", "llm-proxy": "llm" } as const satisfies Record<
-  DatabaseService,
+  ServiceWithDatabase,
   string
 >;
-/** The API key with which the model proxy calls the provider. */
+/** The API key with which llm-proxy calls the provider. */
 export const PROVIDER_KEY = "sk-key-of-the-tests";
 
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
@@ -72,11 +72,11 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   const directory = await mkdtemp(join(tmpdir(), "parley-test-"));
   await options.prepareDatabase?.(database);
 
-  const define = {
+  const create = {
     quota: () =>
-      defineService("quota", { DATABASE_URL: serviceDatabaseUrl(database.url, "quota"), ...options.env?.quota }),
+      createService("quota", { DATABASE_URL: serviceDatabaseUrl(database.url, "quota"), ...options.env?.quota }),
     "llm-proxy": async () =>
-      defineService("llm-proxy", {
+      createService("llm-proxy", {
         DATABASE_URL: serviceDatabaseUrl(database.url, "llm-proxy"),
         OPENAI_API_KEY: PROVIDER_KEY,
         OPENAI_BASE_URL: provider.url,
@@ -84,19 +84,19 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
         ...options.env?.["llm-proxy"],
       }),
     conversation: () =>
-      defineService("conversation", {
+      createService("conversation", {
         DATABASE_URL: serviceDatabaseUrl(database.url, "conversation"),
         QUOTA_TARGET: `127.0.0.1:${quota.port}`,
         LLM_TARGET: `127.0.0.1:${llm.port}`,
         ...options.env?.conversation,
       }),
   };
-  const quota = await define.quota();
-  const llm = await define["llm-proxy"]();
-  const conversation = await define.conversation();
+  const quota = await create.quota();
+  const llm = await create["llm-proxy"]();
+  const conversation = await create.conversation();
   const replicas: ServiceProcess[] = [];
-  const defineEdge = (env: Record<string, string> = {}) =>
-    defineService("edge", {
+  const createEdge = (env: Record<string, string> = {}) =>
+    createService("edge", {
       CONVERSATION_TARGET: `127.0.0.1:${conversation.port}`,
       QUOTA_TARGET: `127.0.0.1:${quota.port}`,
       LLM_TARGET: `127.0.0.1:${llm.port}`,
@@ -107,7 +107,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       ...options.env?.edge,
       ...env,
     });
-  const edges = await Promise.all(Array.from({ length: options.edges ?? 1 }, () => defineEdge()));
+  const edges = await Promise.all(Array.from({ length: options.edges ?? 1 }, () => createEdge()));
   await Promise.all([quota, llm, conversation, ...edges].map((service) => service.start()));
 
   return {
@@ -125,13 +125,13 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       return `http://127.0.0.1:${port}`;
     },
     async startReplica(name) {
-      const replica = await define[name]();
+      const replica = await create[name]();
       await replica.start();
       replicas.push(replica);
       return replica;
     },
     async startEdge(env) {
-      const edge = await defineEdge(env);
+      const edge = await createEdge(env);
       await edge.start();
       edges.push(edge);
       return edge;
@@ -150,7 +150,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
 async function createMigratedDatabase(serverUrl: string | undefined): Promise<TestDatabase> {
   if (serverUrl === undefined) return createDatabase(undefined, { template: inject("migratedDatabase") });
   const database = await createDatabase(undefined, { serverUrl });
-  const services = Object.keys(SCHEMAS) as DatabaseService[];
+  const services = Object.keys(SCHEMAS) as ServiceWithDatabase[];
   await Promise.all(services.map((name) => runMigrations(name, database.url, PASSWORD)));
   return database;
 }
@@ -163,7 +163,7 @@ async function writeConfig(directory: string, config: object): Promise<string> {
 }
 
 /** Returns the database URL with the service's role and password. */
-export function serviceDatabaseUrl(adminUrl: string, service: DatabaseService): string {
+export function serviceDatabaseUrl(adminUrl: string, service: ServiceWithDatabase): string {
   const url = new URL(adminUrl);
   url.username = `parley_${SCHEMAS[service]}`;
   url.password = PASSWORD;

@@ -1,4 +1,4 @@
-import { figure } from "@parley/test-support";
+import { quickOrFull } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createPlan, query, readBalance } from "../system/database.ts";
 import { metric } from "../system/metrics.ts";
@@ -6,7 +6,7 @@ import type { ServiceProcess } from "../system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../system/visitors.ts";
 
-const TURNS = figure(600, 10_000);
+const TURNS = quickOrFull(600, 10_000);
 const VISITORS = 24;
 /** Every RPC of a turn. If only Generate's status is lost, the turn is still done. */
 const LOSSY_RPCS = {

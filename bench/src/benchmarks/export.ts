@@ -19,7 +19,8 @@ type Run = { bytes: number; seconds: number };
 export const exportSession: Benchmark = {
   name: "export",
   description: `MB/s of an export of ${MESSAGES.toLocaleString("en")} messages ÷ psql's \\copy of the same rows as JSON`,
-  whyMissed: "psql writes rows as they arrive; an export passes through two services that check access, build one JSON document and apply backpressure",
+  whyMissed:
+    "psql writes rows as they arrive; an export passes through two services that check access, build one JSON document and apply backpressure",
   async run({ rounds, scale }, progress) {
     const hasPsql = await promisify(execFile)("psql", ["--version"]).then(
       () => true,

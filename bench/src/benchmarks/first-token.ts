@@ -1,7 +1,7 @@
-import { measure, parleyLoad, relayLoad, type LoadShape } from "../support/load.ts";
+import { type LoadShape, measure, parleyLoad, relayLoad } from "../support/load.ts";
 import { median } from "../support/statistics.ts";
 import { startTestbed } from "../support/testbed.ts";
-import { atMost, type Benchmark, type RunOptions, type Figure } from "./benchmark.ts";
+import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmark.ts";
 
 type Variant = { name: string; model: string; shape: LoadShape };
 
@@ -18,7 +18,8 @@ const GOAL = 2;
 /** Time to the first token, compared with the bare relay. */
 export const firstToken: Benchmark = {
   name: "first-token",
-  description: "time to the first token through Parley ÷ through the bare relay; the provider sends a token every 50 ms",
+  description:
+    "time to the first token through Parley ÷ through the bare relay; the provider sends a token every 50 ms",
   whyMissed:
     "rate limit, OpenTurn and Reserve run one after the other before the model is called: a Redis script and two SQL writes",
   async run(runOptions, progress) {

@@ -1,5 +1,5 @@
 import { familyCpuMs, residentBytes } from "../support/cpu.ts";
-import { measure, parleyLoad, type LoadShape } from "../support/load.ts";
+import { type LoadShape, measure, parleyLoad } from "../support/load.ts";
 import { redisInfo } from "../support/redis.ts";
 import { query } from "../support/sql.ts";
 import { median, sum } from "../support/statistics.ts";
@@ -7,7 +7,7 @@ import { startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark } from "./benchmark.ts";
 
 const TURNS = 4_000;
-const WARM_UP = 400;
+const WARM_UP_TURNS = 400;
 const CALLERS = 16;
 
 /** Upper bounds of the figures. The sizes in docs/install/sizing.md are larger. */
@@ -39,7 +39,7 @@ export const footprint: Benchmark = {
     try {
       const emptyBytes = (await redisInfo(testbed.redisUrl))("used_memory");
       const shape = { callers: CALLERS, turns: Math.ceil(TURNS * scale), warmUpTurns: 0 };
-      await measure(parleyLoad(testbed, { ...shape, turns: WARM_UP }), []);
+      await measure(parleyLoad(testbed, { ...shape, turns: WARM_UP_TURNS }), []);
       const measured: Round[] = [];
       for (let round = 1; round <= rounds; round++) {
         const one = await measureRound(testbed, emptyBytes, shape);

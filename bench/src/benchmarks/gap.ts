@@ -9,7 +9,8 @@ const GOAL_MS = 20;
 /** Jitter of the tokens, compared with the bare relay. */
 export const gap: Benchmark = {
   name: "gap",
-  description: "p99 of the time between tokens through Parley − through the bare relay; 200 callers, a token every 50 ms",
+  description:
+    "p99 of the time between tokens through Parley − through the bare relay; 200 callers, a token every 50 ms",
   whyMissed: "text is coalesced under load, and five processes share the cores with the load generator",
   async run({ rounds, scale }, progress) {
     const shape = { callers: 200, turns: Math.ceil(400 * scale), warmUpTurns: Math.ceil(200 * scale), rampMs: 4_000 };

@@ -46,7 +46,10 @@ export const growth: Benchmark = {
       ];
       const costs: { full: number; empty: number }[] = [];
       for (let round = 1; round <= rounds; round++) {
-        const [[emptyMs = 0] = [], [fullMs = 0] = []] = await alternate(ALTERNATIONS, [() => cost(empty), () => cost(full)]);
+        const [[emptyMs = 0] = [], [fullMs = 0] = []] = await alternate(ALTERNATIONS, [
+          () => cost(empty),
+          () => cost(full),
+        ]);
         costs.push({ empty: emptyMs, full: fullMs });
         progress(`round ${round}: full ${fullMs.toFixed(2)} ms, empty ${emptyMs.toFixed(2)} ms`);
       }

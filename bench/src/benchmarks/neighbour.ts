@@ -8,7 +8,7 @@ import { visit } from "../../../tests/system/visitors.ts";
 import { familyResidentBytes, watchPeak } from "../support/cpu.ts";
 import { median, percentile } from "../support/statistics.ts";
 import { startTestbed, type Testbed } from "../support/testbed.ts";
-import { atMost, type Benchmark, type RunOptions, type Figure } from "./benchmark.ts";
+import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmark.ts";
 
 const FLOOD = fileURLToPath(new URL("../../../tests/edge/flood.ts", import.meta.url));
 const CHATS = 600;
@@ -58,7 +58,11 @@ export const neighbour: Benchmark = {
   },
 };
 
-async function measureKind(kind: Kind, { rounds, scale }: RunOptions, progress: (line: string) => void): Promise<Figure[]> {
+async function measureKind(
+  kind: Kind,
+  { rounds, scale }: RunOptions,
+  progress: (line: string) => void,
+): Promise<Figure[]> {
   const testbed = await startTestbed("tokens-10");
   try {
     const attack = await kind.prepare(testbed);

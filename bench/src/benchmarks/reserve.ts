@@ -41,7 +41,9 @@ export const reserve: Benchmark = {
         for (let round = 1; round <= rounds; round++) {
           sql.push(await measureThroughput({ ...loadOptions, transport: "sql" }));
           grpc.push(await measureThroughput({ ...loadOptions, transport: "grpc" }));
-          progress(`${name}, round ${round}: by RPC ${grpc.at(-1)?.toFixed(0)}, by SQL ${sql.at(-1)?.toFixed(0)} turns per second`);
+          progress(
+            `${name}, round ${round}: by RPC ${grpc.at(-1)?.toFixed(0)}, by SQL ${sql.at(-1)?.toFixed(0)} turns per second`,
+          );
         }
         const value = median(grpc.map((each, i) => each / (sql[i] ?? Number.NaN)));
         const detail = `turns per second: by RPC ${median(grpc).toFixed(0)}, by SQL ${median(sql).toFixed(0)}`;
@@ -75,8 +77,12 @@ async function addWorkspaces({ system }: Testbed, count: number): Promise<string
 }
 
 async function measureThroughput(options: QuotaLoadOptions): Promise<number> {
-  const { stdout } = await promisify(execFile)(process.execPath, [...nodeFlags, loadGenerator, JSON.stringify(options)], {
-    maxBuffer: 1024 * 1024,
-  });
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [...nodeFlags, loadGenerator, JSON.stringify(options)],
+    {
+      maxBuffer: 1024 * 1024,
+    },
+  );
   return (JSON.parse(stdout) as QuotaLoadResult).perSecond;
 }

@@ -2,11 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { alternate, transpose } from "../support/alternate.ts";
-import { measure, parleyLoad, relayLoad, type LoadShape } from "../support/load.ts";
+import { type LoadShape, measure, parleyLoad, relayLoad } from "../support/load.ts";
 import { profilingEnv, saveProfile } from "../support/profile.ts";
 import { median, sum } from "../support/statistics.ts";
 import { startTestbed } from "../support/testbed.ts";
-import { atMost, type Benchmark, type RunOptions, type Figure } from "./benchmark.ts";
+import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmark.ts";
 
 type Variant = {
   name: string;

@@ -1,5 +1,5 @@
-// The load generator. It runs in a process of its own, so that its CPU time is not measured with that of the processes under test. After the warm-up it
-// prints "warm" and waits for a line on its standard input. Then it runs the load and prints the result as JSON.
+// Load generator for chats. It runs in a process of its own, so that its CPU time is not measured with that of the processes under test.
+// After the warm-up it prints "warm" and waits for a line on its standard input. Then it runs the load and prints the result as JSON.
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
@@ -31,7 +31,10 @@ function countOccurrences(chunk: Buffer, needle: Buffer): number {
 
 async function runTurn(isMeasured: boolean): Promise<void> {
   const started = performance.now();
-  const headers = { ...options.headers, ...(options.usesNewAddressPerRequest ? { "x-forwarded-for": nextAddress() } : {}) };
+  const headers = {
+    ...options.headers,
+    ...(options.usesNewAddressPerRequest ? { "x-forwarded-for": nextAddress() } : {}),
+  };
   const call = request(options.url, { method: "POST", agent, headers });
   call.end(options.body.replaceAll("$uuid", () => randomUUID()));
   const [response] = (await once(call, "response")) as [IncomingMessage];

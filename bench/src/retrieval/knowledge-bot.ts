@@ -6,8 +6,8 @@ import { LlmService, PromptSchema } from "@parley/rpc/llm";
 import { INTERNAL_TOKEN } from "../../../tests/system/processes.ts";
 import { waitUntilEmbedded } from "../../../tests/system/semantic-search.ts";
 import { createTenant, type System } from "../../../tests/system/system.ts";
-import type { QuestionResult } from "./score.ts";
 import type { RelevanceSet } from "./relevance-set.ts";
+import type { QuestionResult } from "./score.ts";
 
 export type KnowledgeBot = {
   ask(question: string): Promise<QuestionResult>;

@@ -1,7 +1,7 @@
 import type { System } from "../../../tests/system/system.ts";
 import { createKnowledgeBot } from "./knowledge-bot.ts";
-import { type QuestionResult, type Scores, score, shareOfRefusals } from "./score.ts";
 import { type Question, readRelevanceSet, type Split, type UnanswerableQuestion } from "./relevance-set.ts";
+import { type QuestionResult, type Scores, score, shareOfRefusals } from "./score.ts";
 
 /** One half of the relevance set (see its README) or the whole set. */
 export type Part = Split | "all";

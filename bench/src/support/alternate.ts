@@ -4,7 +4,10 @@ import { mean } from "./statistics.ts";
  * Measures the sides alternately, each `alternations` times. Resolves with each side's means, one for each of its figures. Alternating spreads
  * changes in the machine's speed over all sides.
  */
-export async function alternate(alternations: number, sides: readonly (() => Promise<number[]>)[]): Promise<number[][]> {
+export async function alternate(
+  alternations: number,
+  sides: readonly (() => Promise<number[]>)[],
+): Promise<number[][]> {
   const figures: number[][][] = sides.map(() => []);
   for (let alternation = 0; alternation < alternations; alternation++)
     for (const [index, side] of sides.entries()) figures[index]?.push(await side());

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "@parley/service-kit";
 import { statementsOf, tablesScanned } from "@parley/service-kit/testing";
-import { figure, fillHistory } from "@parley/test-support";
+import { fillHistory, quickOrFull } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { countDoneTurns, findOpenedTurns, listDoneTurns } from "./audit/audit.store.ts";
 import { readBotConfig } from "./bots/bot-config.store.ts";
@@ -24,7 +24,7 @@ import { closeTurn, findTurnResult } from "./turns/close-turn.store.ts";
 import { findTurn, openTurn } from "./turns/open-turn.store.ts";
 import { findTurnRecord } from "./turns/turn-record.store.ts";
 
-const MESSAGES = figure(200_000, 10_000_000);
+const MESSAGES = quickOrFull(200_000, 10_000_000);
 const BOTS = 5_000;
 
 let db: TestDatabase;

@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from "node:crypto";
 import type { ConnectRouter } from "@connectrpc/connect";
-import { PatternThreads } from "@parley/bot-rules/moderation";
+import { PatternThreadPool } from "@parley/bot-rules/moderation";
 import {
   AuditAdminService,
   BotAdminService,
@@ -87,7 +87,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const now = () => performance.now();
   const semanticSearch = new SemanticSearch({ database, llm, searches: semanticSearches(registry), log, now });
   const botConfigs = cachedBotConfigs(database);
-  const patternThreads = new PatternThreads({ registry, log, lifecycle });
+  const patternThreads = new PatternThreadPool({ registry, log, lifecycle });
   const counter = closedTurns(registry);
   const settler = new Settler(database, quota, registry, log);
   const sweeper = new Sweeper(

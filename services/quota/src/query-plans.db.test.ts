@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "@parley/service-kit";
 import { statementsOf, tablesScanned } from "@parley/service-kit/testing";
-import { figure, fillHistory } from "@parley/test-support";
+import { fillHistory, quickOrFull } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createQuotaDatabase, type QuotaDatabase } from "./testing/quota-database.ts";
 import { measureHolds } from "./usage/holds.store.ts";
@@ -10,7 +10,7 @@ import { currentMonth, listTurns, readMonth, readUsage } from "./usage/usage.sto
 import { findWorkspace } from "./workspaces/workspaces.store.ts";
 
 // The first number in `pnpm test`, the second in `pnpm test:full`.
-const MESSAGES = figure(200_000, 10_000_000);
+const MESSAGES = quickOrFull(200_000, 10_000_000);
 const WORKSPACES = 2_000;
 
 let quota: QuotaDatabase;

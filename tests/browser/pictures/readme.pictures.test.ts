@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startDemoSite } from "@parley/sample-shop";
+import { startSampleShop } from "@parley/sample-shop";
 import { beforeAll, expect, it } from "vitest";
 import { root } from "../../system/processes.ts";
 import { describeInBrowser, eventually, type Visit } from "../fixture.ts";
@@ -50,7 +50,7 @@ describeInBrowser("README pictures", (fixture) => {
 
   const withShop = async (size: ReturnType<typeof window>, act: (widget: WidgetPage, url: string) => Promise<void>) => {
     const { publicKey } = await fixture.service.addBot(BOT);
-    const shop = await startDemoSite({ port: 0, host: "localhost", edgeUrl: fixture.service.url, publicKey });
+    const shop = await startSampleShop({ port: 0, host: "localhost", edgeUrl: fixture.service.url, publicKey });
     const shopPage = await (await fixture.newContext(size)).newPage();
     await act(new WidgetPage(shopPage, fixture.service.url), shop.url).finally(() => shop.close());
   };

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { readChat } from "../../system/chat.ts";
-import type { DatabaseService, ServiceProcess } from "../../system/processes.ts";
+import type { ServiceProcess, ServiceWithDatabase } from "../../system/processes.ts";
 import { createTenant, serviceDatabaseUrl, type Tenant } from "../../system/system.ts";
 import type { Api, ApiResponse } from "../support/api.ts";
 import {
@@ -136,9 +136,13 @@ export function outagesSuite(shared: () => ContractSystem): void {
   });
 
   describe("database roles", () => {
-    const schemas: Record<DatabaseService, string> = { conversation: "messages", quota: "usage", "llm-proxy": "calls" };
-    const schemaOf = (owner: DatabaseService) => (owner === "llm-proxy" ? "llm" : owner);
-    const owners = Object.keys(schemas) as DatabaseService[];
+    const schemas: Record<ServiceWithDatabase, string> = {
+      conversation: "messages",
+      quota: "usage",
+      "llm-proxy": "calls",
+    };
+    const schemaOf = (owner: ServiceWithDatabase) => (owner === "llm-proxy" ? "llm" : owner);
+    const owners = Object.keys(schemas) as ServiceWithDatabase[];
 
     test("a service's database role has no access to the other services' schemas [H/10]", async () => {
       for (const owner of owners) {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { figure, readSse } from "@parley/test-support";
+import { quickOrFull, readSse } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
 import { postChat } from "../../system/chat.ts";
 import { query, readBalance } from "../../system/database.ts";
@@ -9,7 +9,7 @@ import { newAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
 import { lastMessage } from "../scripted-faults.ts";
 
-const VISITORS = figure(100, 1_000);
+const VISITORS = quickOrFull(100, 1_000);
 
 export function disconnectsSuite(shared: () => EdgeFixture): void {
   let fixture: EdgeFixture;
@@ -60,7 +60,7 @@ export function disconnectsSuite(shared: () => EdgeFixture): void {
   test("visitors who disconnect before their stream opens leave no hold, no open turn and no provider request", async () => {
     const { system } = fixture;
     const tenant = await createTenant(system.admin, { plan: "scale", model: "openai:tokens-1000-every-20" });
-    await pool(figure(60, 1_000), 20, async (index) => {
+    await pool(quickOrFull(60, 1_000), 20, async (index) => {
       const disconnect = new AbortController();
       const init = { headers: { "x-forwarded-for": newAddress() }, signal: disconnect.signal };
       const pending = postChat(system.url(index % 3), tenant, { message: `early ${index}` }, init).catch(

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { figure } from "@parley/test-support";
+import { quickOrFull } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
 import { postChat, readChat } from "../../system/chat.ts";
 import { query } from "../../system/database.ts";
@@ -9,7 +9,7 @@ import { createTenant, type System, type Tenant } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
 
-const ROUNDS = figure(1, 20);
+const ROUNDS = quickOrFull(1, 20);
 const VISITORS = 6;
 
 /** Restarts one replica at a time with SIGTERM under load. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { figure, nodeFlags, startProcess } from "@parley/test-support";
+import { nodeFlags, quickOrFull, startProcess } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
 import { metric } from "../../system/metrics.ts";
 import type { ServiceProcess } from "../../system/processes.ts";
@@ -8,9 +8,9 @@ import type { EdgeFixture } from "../edge-fixture.ts";
 
 const FLOOD = fileURLToPath(new URL("../flood.ts", import.meta.url));
 const MAX_DELAY_MS = 50;
-const ROUND_MS = figure(3_000, 30_000);
+const ROUND_MS = quickOrFull(3_000, 30_000);
 /** The best round counts: a flood that stalls the edge does so in every round, a busy machine only in some. */
-const ROUNDS = figure(3, 1);
+const ROUNDS = quickOrFull(3, 1);
 
 /** Measures how much other clients are delayed while some send bodies that are costly to parse. */
 export function floodsSuite(shared: () => EdgeFixture): void {

@@ -1,7 +1,7 @@
 import { readSse } from "@parley/test-support";
 import { expect, test } from "vitest";
 import { postChat } from "../../system/chat.ts";
-import type { DatabaseService } from "../../system/processes.ts";
+import type { ServiceWithDatabase } from "../../system/processes.ts";
 import { createTenant, type System, type Tenant } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";
 
@@ -15,16 +15,16 @@ export type Frozen = {
   hasRecovered: boolean;
 };
 
-const TARGETS: Record<DatabaseService, string> = {
+const TARGETS: Record<ServiceWithDatabase, string> = {
   conversation: "CONVERSATION_TARGET",
   quota: "QUOTA_TARGET",
   "llm-proxy": "LLM_TARGET",
 };
 
-export type FrozenPeers = Record<DatabaseService, () => Promise<Frozen>>;
+export type FrozenPeers = Record<ServiceWithDatabase, () => Promise<Frozen>>;
 
 /** Starts a replica and an edge that uses it, and freezes the replica with SIGSTOP. */
-export async function startFrozenPeer(system: System, name: DatabaseService): Promise<Frozen> {
+export async function startFrozenPeer(system: System, name: ServiceWithDatabase): Promise<Frozen> {
   const peer = await system.startReplica(name);
   const edge = await system.startEdge({ [TARGETS[name]]: `127.0.0.1:${peer.port}` });
   const url = `http://127.0.0.1:${edge.port}`;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { figure } from "@parley/test-support";
+import { quickOrFull } from "@parley/test-support";
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
 import { metric } from "../../system/metrics.ts";
@@ -7,9 +7,9 @@ import { pool } from "../../system/pool.ts";
 import { newAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
 
-const BODIES = figure(2_000, 100_000);
+const BODIES = quickOrFull(2_000, 100_000);
 /** The best round counts: bodies that stall the edge are in every round, a busy machine stalls it only in some. */
-const ROUNDS = figure(4, 1);
+const ROUNDS = quickOrFull(4, 1);
 const MAX_LAG_SECONDS = 0.05;
 
 export function inputSuite(shared: () => EdgeFixture): void {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { figure } from "@parley/test-support";
+import { quickOrFull } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
 import { postChat } from "../../system/chat.ts";
 import { metric } from "../../system/metrics.ts";
@@ -31,7 +31,7 @@ export function limitsSuite(shared: () => EdgeFixture): void {
 
   /** Expects the p99 of sequential requests to be at most 100 ms. */
   async function expectFastDecisions(): Promise<void> {
-    const count = figure(100, 300);
+    const count = quickOrFull(100, 300);
     const times: number[] = [];
     for (let index = 0; index < count; index++) {
       const startedAt = performance.now();
@@ -68,7 +68,7 @@ export function limitsSuite(shared: () => EdgeFixture): void {
 
   test("allows at most 60 requests in any window of 60 seconds", async () => {
     const address = newAddress();
-    const until = performance.now() + figure(3_000, 150_000);
+    const until = performance.now() + quickOrFull(3_000, 150_000);
     const passes: { from: number; to: number }[] = [];
     for (let attempt = 0; performance.now() < until; attempt++) {
       const from = performance.now();

@@ -1,4 +1,4 @@
-import { figure } from "@parley/test-support";
+import { quickOrFull } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
 import { postChat, readChat } from "../../system/chat.ts";
 import { pool } from "../../system/pool.ts";
@@ -13,7 +13,7 @@ const DEFAULT_TEXT = "Hello from the scripted provider, token by token.";
 const DEFAULT_TOKENS = 10;
 /** Replacement bytes: line ends, the start of a comment, parts of JSON, and letters. */
 const DAMAGE = ["X", ":", "\n", "\r", "\0", "{", '"', "\n\n", "XX", ": ", "\\", "}"];
-const RANDOM_DAMAGES = figure(60, 2_000);
+const RANDOM_DAMAGES = quickOrFull(60, 2_000);
 
 export function providerFaultsSuite(shared: () => EdgeFixture): void {
   let fixture: EdgeFixture;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { figure } from "@parley/test-support";
+import { quickOrFull } from "@parley/test-support";
 import { expect, test } from "vitest";
 import { metric, residentBytes } from "../../system/metrics.ts";
 import { chatBytes, dial } from "../../system/raw-http.ts";
@@ -8,7 +8,7 @@ import { createTenant, type System, type Tenant } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";
 import { FLOOD_TOKENS } from "../scripted-faults.ts";
 
-const READERS = figure(20, 500);
+const READERS = quickOrFull(20, 500);
 const STREAM_BYTES = 64 * 1024;
 /** Allowed growth of an idle process. */
 const IDLE_GROWTH_BYTES = 32 * 1024 * 1024;
@@ -17,12 +17,12 @@ const IDLE_GROWTH_BYTES = 32 * 1024 * 1024;
  * A reader that is not cut by then fails the test. With hundreds of readers, each cut frees kernel buffers for the others, so the edge cuts
  * them in waves.
  */
-const GIVE_UP_MS = figure(120_000, 300_000);
+const GIVE_UP_MS = quickOrFull(120_000, 300_000);
 /**
  * Hundreds of readers use up the kernel's TCP memory. A provider connection may then stall until its turn times out, before the edge cuts the
  * reader.
  */
-const MAX_TIMED_OUT = figure(0, READERS / 100);
+const MAX_TIMED_OUT = quickOrFull(0, READERS / 100);
 
 export type SlowReaders = {
   /** The most bytes that the edge buffered for all readers together. */
@@ -131,7 +131,7 @@ export function slowReadersSuite(started: () => Promise<SlowReaders>): void {
     expect(bufferedBytes).toBeLessThanOrEqual(READERS * STREAM_BYTES);
     expect(grownBytes).toBeLessThan(IDLE_GROWTH_BYTES);
     expect(Math.min(...cutAfterMs)).toBeGreaterThan(29_000);
-    expect(Math.max(...cutAfterMs)).toBeLessThan(figure(50_000, GIVE_UP_MS));
+    expect(Math.max(...cutAfterMs)).toBeLessThan(quickOrFull(50_000, GIVE_UP_MS));
     expect(Math.max(...cutAfterTokenMs)).toBeLessThan(50_000);
     expect(stalled).toBe(cutAfterMs.length);
   });

@@ -39,7 +39,12 @@ export async function startTcpProxy({
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     const target = connect({ port: targetPort, host: targetHost, allowHalfOpen: true, noDelay: true });
-    const pair: Pair = { client, target, downLimit: faults.cutAfterBytes, goodBytes: faults.corruptAfterBytes };
+    const pair: Pair = {
+      client,
+      target,
+      bytesUntilCut: faults.cutAfterBytes,
+      bytesUntilCorruption: faults.corruptAfterBytes,
+    };
     pairs.add(pair);
     for (const socket of [client, target]) {
       // The close handler below resets both sides after an error.
@@ -59,10 +64,10 @@ export async function startTcpProxy({
     pump(target, client, {
       faults: () => faults,
       send: (chunk) => {
-        const forwarded = corrupt(pair, chunk).subarray(0, pair.downLimit);
-        pair.downLimit -= forwarded.length;
+        const forwarded = corrupt(pair, chunk).subarray(0, pair.bytesUntilCut);
+        pair.bytesUntilCut -= forwarded.length;
         bytes.down += forwarded.length;
-        if (pair.downLimit > 0) return client.write(forwarded);
+        if (pair.bytesUntilCut > 0) return client.write(forwarded);
         client.end(forwarded, () => client.destroy());
         target.resetAndDestroy();
         return true;
@@ -85,11 +90,11 @@ export async function startTcpProxy({
     connections: () => pairs.size,
     cutAfterBytes: (count) => {
       faults = { ...faults, cutAfterBytes: count };
-      for (const pair of pairs) pair.downLimit = count;
+      for (const pair of pairs) pair.bytesUntilCut = count;
     },
     corruptAfterBytes: (count) => {
       faults = { ...faults, corruptAfterBytes: count };
-      for (const pair of pairs) pair.goodBytes = count;
+      for (const pair of pairs) pair.bytesUntilCorruption = count;
     },
     stall: () => {
       faults = { ...faults, isStalled: true };
@@ -101,7 +106,7 @@ export async function startTcpProxy({
     drop,
     resume: async () => {
       faults = noFaults;
-      for (const pair of pairs) pair.downLimit = pair.goodBytes = Number.POSITIVE_INFINITY;
+      for (const pair of pairs) pair.bytesUntilCut = pair.bytesUntilCorruption = Number.POSITIVE_INFINITY;
       if (!server.listening) await listen(server, port);
     },
     close: drop,
@@ -111,16 +116,16 @@ export async function startTcpProxy({
 interface Pair {
   client: Socket;
   target: Socket;
-  /** Remaining bytes from the target until the connection is closed. */
-  downLimit: number;
-  /** Remaining bytes from the target until one is inverted. */
-  goodBytes: number;
+  /** The connection is closed after this many more bytes from the target. */
+  bytesUntilCut: number;
+  /** One byte is inverted after this many more bytes from the target. */
+  bytesUntilCorruption: number;
 }
 
-/** Inverts the byte at which the remaining good bytes end, if it is in this chunk. */
+/** Inverts the byte after `bytesUntilCorruption` bytes, if it is in this chunk. */
 function corrupt(pair: Pair, chunk: Buffer): Buffer {
-  const at = pair.goodBytes;
-  pair.goodBytes = at < chunk.length ? Number.POSITIVE_INFINITY : at - chunk.length;
+  const at = pair.bytesUntilCorruption;
+  pair.bytesUntilCorruption = at < chunk.length ? Number.POSITIVE_INFINITY : at - chunk.length;
   if (at >= chunk.length) return chunk;
   const copy = Buffer.from(chunk);
   copy.writeUInt8(copy.readUInt8(at) ^ 0xff, at);

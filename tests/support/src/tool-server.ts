@@ -4,18 +4,18 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A received request. Times are milliseconds since 1970. */
+/** A received request. Times are Unix times in milliseconds. */
 export interface ToolServerRequest {
   method: string;
   /** Path and query, not decoded. */
   url: string;
   headers: IncomingHttpHeaders;
   body: string;
-  /** When the client closed the connection before the end of the response. */
+  /** Time at which the client closed the connection before the end of the response. */
   closedByClientAt?: number;
 }
 
-export interface ToolServerAnswer {
+export interface ToolServerResponse {
   status?: number;
   headers?: Record<string, string>;
   body?: string;
@@ -30,14 +30,14 @@ export interface ToolServer {
   port: number;
   requests: ToolServerRequest[];
   /** Sets the function that chooses the responses. */
-  answer(decide: (request: ToolServerRequest) => ToolServerAnswer): void;
+  respondWith(choose: (request: ToolServerRequest) => ToolServerResponse): void;
   close(): Promise<void>;
 }
 
-/** Starts a scripted HTTP server for tool calls on every address. It records the requests. */
+/** Starts a scripted HTTP server for tool calls. It listens on all interfaces and records the requests. */
 export async function startToolServer(): Promise<ToolServer> {
   const requests: ToolServerRequest[] = [];
-  let decide: (request: ToolServerRequest) => ToolServerAnswer = () => ({ body: '{"ok":true}' });
+  let choose: (request: ToolServerRequest) => ToolServerResponse = () => ({ body: '{"ok":true}' });
   const server = createServer(async (request, response) => {
     const { method = "", url = "", headers } = request;
     const received: ToolServerRequest = { method, url, headers, body: await text(request) };
@@ -45,7 +45,7 @@ export async function startToolServer(): Promise<ToolServer> {
     response.once("close", () => {
       if (!response.writableFinished && server.listening) received.closedByClientAt = Date.now();
     });
-    const { status = 200, headers: extraHeaders = {}, body = "", delayMs = 0, hangs = false } = decide(received);
+    const { status = 200, headers: extraHeaders = {}, body = "", delayMs = 0, hangs = false } = choose(received);
     if (hangs) return;
     if (delayMs > 0) await sleep(delayMs);
     response.writeHead(status, { "content-type": "application/json", ...extraHeaders }).end(body);
@@ -56,8 +56,8 @@ export async function startToolServer(): Promise<ToolServer> {
     url: `http://127.0.0.1:${port}`,
     port,
     requests,
-    answer: (next) => {
-      decide = next;
+    respondWith: (next) => {
+      choose = next;
     },
     close: async () => {
       const closed = once(server.close(), "close");

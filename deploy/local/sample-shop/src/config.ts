@@ -1,7 +1,7 @@
-import type { DemoSiteOptions } from "./site.ts";
+import type { SampleShopOptions } from "./shop.ts";
 
 /** Reads the environment. Throws without EDGE_URL and PUBLIC_KEY. */
-export function readConfig(env: NodeJS.ProcessEnv = process.env): DemoSiteOptions {
+export function readConfig(env: NodeJS.ProcessEnv = process.env): SampleShopOptions {
   const edgeUrl = env.EDGE_URL || "";
   const publicKey = env.PUBLIC_KEY || "";
   const port = Number(env.PORT || 8090);

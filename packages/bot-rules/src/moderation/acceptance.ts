@@ -4,7 +4,7 @@ import { PatternSet } from "./pattern-set.ts";
 /** Limit for the sum of the sizes of a bot's patterns. At the limit, the worst text of 4,000 characters takes a thread about 0.2 s. */
 export const MAX_BOT_SIZE = 2_000;
 /**
- * Ordinary patterns compile in about 10 ms, character classes of thousands of characters take much longer. The limit is high enough for
+ * Ordinary patterns compile in about 10 ms; character classes of thousands of characters take much longer. The limit is high enough for
  * ordinary patterns on a busy machine, and low enough that a match job can compile the stored patterns within its own time limit.
  */
 const MAX_COMPILE_MS = 1_000;
@@ -21,12 +21,12 @@ export function requireAcceptable({ pattern, isForReplies, others }: Candidate):
   if (size > MAX_BOT_SIZE)
     throw new PatternRefused(
       "patterns_too_large",
-      `the bot's patterns are too large: with this pattern of size ${matcher.size} their total size is ${size}, the limit is ${MAX_BOT_SIZE}; remove a pattern, or use fewer or smaller counts`,
+      `the bot's patterns are too large: with this pattern of size ${matcher.size} their total size is ${size}, the limit is ${MAX_BOT_SIZE}; remove a pattern, or use fewer or smaller repetition counts such as {0,20}`,
     );
-  if (performance.now() - startedAt > MAX_COMPILE_MS) throw slowToCompile();
+  if (performance.now() - startedAt > MAX_COMPILE_MS) throw slowToCompileError();
 }
 
-export function slowToCompile(): PatternRefused {
+export function slowToCompileError(): PatternRefused {
   return new PatternRefused(
     "patterns_too_large",
     "the bot's patterns take too long to compile; use fewer or smaller character classes",
@@ -34,12 +34,12 @@ export function slowToCompile(): PatternRefused {
 }
 
 /** Throws PatternRefused unless the pattern's matches have a bounded, positive length, which ReplyFilter requires. */
-export function requireReplyPattern({ longest, test }: Matcher): void {
-  if (longest === Number.POSITIVE_INFINITY)
+export function requireReplyPattern({ maxMatchLength, test }: Matcher): void {
+  if (maxMatchLength === Number.POSITIVE_INFINITY)
     throw new PatternRefused(
       "invalid_argument",
-      "a pattern for replies must have an upper bound: write {0,20} instead of *, and {1,20} instead of +",
+      "the length of what a pattern for replies matches must be limited: write {0,20} instead of *, and {1,20} instead of +",
     );
-  if (longest === 0 || test(""))
-    throw new PatternRefused("invalid_argument", "a pattern for replies must not match the empty text");
+  if (maxMatchLength === 0 || test(""))
+    throw new PatternRefused("invalid_argument", "a pattern for replies must not match the empty string");
 }

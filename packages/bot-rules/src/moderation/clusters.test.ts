@@ -66,7 +66,7 @@ test("the pieces of a text have the same normal form as the whole text", () => {
   );
 });
 
-test("text that follows does not change the normal form before the last cluster", () => {
+test("appending text changes the normal form of the last cluster only", () => {
   fc.assert(
     fc.property(anyText, anyText, (before, after) => {
       const text = before.join("");

@@ -1,4 +1,7 @@
-/** A part of a text and its normal form. If both are equal, it can be split between any two characters. */
+// A cluster is the text between two of Unicode's normalization boundaries: a character and those that may compose with it. It can be
+// normalised on its own.
+
+/** A part of a text (`raw`) and its normal form. If the two are equal, the piece may be cut anywhere. */
 export type Piece = { raw: string; normal: string };
 
 const ASCII = /^[\0-\x7f]*$/;
@@ -7,7 +10,10 @@ const ASCII = /^[\0-\x7f]*$/;
 const COMPOSES_WITH_PRECEDING =
   /^[\p{Default_Ignorable_Code_Point}\p{M}\u1160-\u11ff\ud7b0-\ud7ff\u{16d60}-\u{16d7f}]/u;
 
-/** Returns whether a text can be split before this character: normalising both parts gives the same result as normalising the text. */
+/**
+ * Returns whether a normalization boundary is before this character: a text can be split there, and normalising both parts gives the same
+ * result as normalising the text.
+ */
 export function startsCluster(character: string): boolean {
   return character <= "\x7f" || !COMPOSES_WITH_PRECEDING.test(character.normalize("NFKD"));
 }

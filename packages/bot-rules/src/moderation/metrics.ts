@@ -2,7 +2,7 @@ import { DURATION_BUCKETS, Histogram, type Registry } from "@parley/service-kit"
 
 const RESULTS = ["ok", "queue_full", "wait_timeout", "match_timeout", "failed"] as const;
 
-export type MatchResult = (typeof RESULTS)[number];
+export type JobOutcome = (typeof RESULTS)[number];
 
 export function matchDurations(registry: Registry): Histogram<"result"> {
   const histogram = new Histogram({

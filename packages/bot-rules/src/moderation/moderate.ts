@@ -1,6 +1,6 @@
 import { normalise } from "./normalise.ts";
 import type { Pattern, Verdict } from "./pattern.ts";
-import type { PatternThreads } from "./pattern-threads.ts";
+import type { PatternThreadPool } from "./pattern-thread-pool.ts";
 
 /** A bot's patterns for messages in order of precedence, and their JSON for the threads. */
 export type MessagePatterns = { list: readonly Pattern[]; json: string };
@@ -10,7 +10,7 @@ export function messagePatterns(list: readonly Pattern[]): MessagePatterns {
   return { list, json: patternsJson(list) };
 }
 
-/** Returns the JSON of patterns for PatternThreads.match. */
+/** Returns the JSON of patterns for PatternThreadPool.match. */
 export function patternsJson(patterns: readonly Pick<Pattern, "pattern">[]): string {
   return JSON.stringify(patterns.map(({ pattern }) => pattern));
 }
@@ -20,14 +20,14 @@ export function patternsJson(patterns: readonly Pick<Pattern, "pattern">[]): str
  * `moderation_overloaded` if the message could not be matched in time.
  */
 export async function moderate(
-  threads: Pick<PatternThreads, "match">,
+  threads: Pick<PatternThreadPool, "match">,
   workspaceId: string,
   message: string,
   patterns: MessagePatterns,
   botFallback: string,
 ): Promise<Verdict | undefined> {
   if (patterns.list.length === 0) return undefined;
-  const job = { patterns: patterns.json, text: normalise(message), from: 0, isComplete: true };
+  const job = { patterns: patterns.json, text: normalise(message), searchFrom: 0, isTextComplete: true };
   const { index } = await threads.match(workspaceId, job);
   const pattern = patterns.list[index];
   return pattern && { reason: pattern.reason, fallback: pattern.fallback || botFallback };

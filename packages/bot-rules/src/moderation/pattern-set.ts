@@ -20,7 +20,7 @@ export class PatternSet {
   /** Sum of the patterns' sizes. */
   readonly size: number;
   /** Length of the longest possible match of any pattern in UTF-16 units; Infinity if there is no bound. */
-  readonly longest: number;
+  readonly maxMatchLength: number;
   /** Approximate upper bound for the memory of the programs and automata. */
   readonly bytes: number;
   readonly #matchers: readonly Matcher[];
@@ -30,7 +30,7 @@ export class PatternSet {
   constructor(patterns: readonly string[]) {
     this.#matchers = patterns.map(compilePattern);
     this.size = sum(this.#matchers.map(({ size }) => size));
-    this.longest = Math.max(0, ...this.#matchers.map(({ longest }) => longest));
+    this.maxMatchLength = Math.max(0, ...this.#matchers.map(({ maxMatchLength }) => maxMatchLength));
     let first = 0;
     this.#groups = groupCounts(this.#matchers).map((count) => {
       const group = { first, set: compileSet(patterns.slice(first, first + count)) };
@@ -42,20 +42,23 @@ export class PatternSet {
   }
 
   /**
-   * Returns the index of the first pattern that matches, -1 if none does. Ignores matches that start before `from`. Unless the text is
+   * Returns the index of the first pattern that matches, -1 if none does. Ignores matches that start before `searchFrom`. Unless the text is
    * complete, also ignores matches at its end, because text that follows could change them.
    */
-  firstMatch(text: string, from = 0, isComplete = true): number {
+  firstMatch(text: string, searchFrom = 0, isTextComplete = true): number {
     for (const { first, set } of this.#groups)
       for (const index of set.match(text))
-        if ((from === 0 && isComplete) || this.#matchesWithin(first + index, text, from, isComplete))
+        if (
+          (searchFrom === 0 && isTextComplete) ||
+          this.#matchesWithin(first + index, text, searchFrom, isTextComplete)
+        )
           return first + index;
     return -1;
   }
 
-  #matchesWithin(index: number, text: string, from: number, isComplete: boolean): boolean {
-    const span = this.#matchers[index]?.find(text, from);
-    return span !== undefined && (isComplete || span.end < text.length);
+  #matchesWithin(index: number, text: string, searchFrom: number, isTextComplete: boolean): boolean {
+    const span = this.#matchers[index]?.find(text, searchFrom);
+    return span !== undefined && (isTextComplete || span.end < text.length);
   }
 }
 

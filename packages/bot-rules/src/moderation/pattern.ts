@@ -1,5 +1,5 @@
 import { RE2JS } from "re2js";
-import { longestMatch } from "./longest-match.ts";
+import { maxMatchLength } from "./max-match-length.ts";
 import { programOf } from "./program.ts";
 
 /** A stored moderation pattern. An empty fallback means the bot's fallback. */
@@ -13,7 +13,7 @@ export type Matcher = {
   /** Returns the first match that starts at or after `from`. Assertions such as \b also see the text before it. Slower than `test`. */
   find(text: string, from: number): Span | undefined;
   /** Length of the longest possible match in UTF-16 units; Infinity if there is no bound. */
-  longest: number;
+  maxMatchLength: number;
   /** Number of instructions in its program: the work for one character of text in the worst case. */
   size: number;
   /** Approximate memory of its program. */
@@ -49,7 +49,7 @@ export function compilePattern(pattern: string): Matcher {
   if (size > MAX_PATTERN_SIZE)
     throw new PatternRefused(
       "pattern_too_large",
-      `the pattern is too large when its repetitions are expanded: its size is ${size}, the limit is ${MAX_PATTERN_SIZE}; use fewer or smaller counts`,
+      `the pattern is too large when its repetitions are expanded: its size is ${size}, the limit is ${MAX_PATTERN_SIZE}; use fewer or smaller repetition counts such as {0,20}`,
     );
   return {
     test: (text) => compiled.test(text),
@@ -57,7 +57,7 @@ export function compilePattern(pattern: string): Matcher {
       const matcher = compiled.matcher(text);
       return matcher.find(from) ? { start: matcher.start(), end: matcher.end() } : undefined;
     },
-    longest: longestMatch(compiled),
+    maxMatchLength: maxMatchLength(compiled),
     size,
     bytes: size * BYTES_PER_INSTRUCTION + countRunes(compiled) * BYTES_PER_RUNE,
   };

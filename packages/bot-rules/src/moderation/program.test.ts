@@ -1,6 +1,6 @@
 import { RE2JS } from "re2js";
 import { expect, test } from "vitest";
-import { longestMatch } from "./longest-match.ts";
+import { maxMatchLength } from "./max-match-length.ts";
 import { programOf } from "./program.ts";
 
 test("re2js stores a pattern's program in re2Input.prog, its instructions in inst and their characters in runes", () => {
@@ -13,8 +13,8 @@ test("re2js stores a pattern's program in re2Input.prog, its instructions in ins
   expect([first, second].map((each) => Array.from(each?.runes ?? []))).toEqual([[97], [98, 100]]);
 });
 
-test("longestMatch throws if re2Input.prog is missing", () => {
+test("maxMatchLength throws if re2Input.prog is missing", () => {
   const compiled = RE2JS.compile("a");
   (compiled.re2Input as unknown as { prog: unknown }).prog = undefined;
-  expect(() => longestMatch(compiled)).toThrow("cannot be measured");
+  expect(() => maxMatchLength(compiled)).toThrow("cannot be measured");
 });

@@ -9,9 +9,9 @@ import { ReplyFilter } from "./reply-filter.ts";
 /** Creates a filter that matches in this thread. Adds the lengths of the matched texts to `lengths`. */
 function filterOf(patterns: readonly string[], lengths: number[] = []): ReplyFilter {
   const set = new PatternSet(patterns);
-  return new ReplyFilter(async (text, from, isComplete) => {
+  return new ReplyFilter(async (text, searchFrom, isTextComplete) => {
     lengths.push(text.length);
-    return { index: set.firstMatch(text, from, isComplete), longest: set.longest };
+    return { index: set.firstMatch(text, searchFrom, isTextComplete), maxMatchLength: set.maxMatchLength };
   });
 }
 
@@ -109,13 +109,13 @@ test.each(["a*b", "a+", "(ab|c)+d", "x{2,}", ".*", "\\w+@"])(
   "refuses %s, which has no upper bound, for replies",
   (source) => {
     const matcher = compilePattern(source);
-    expect(matcher.longest).toBe(Number.POSITIVE_INFINITY);
-    expect(() => requireReplyPattern(matcher)).toThrow("must have an upper bound");
+    expect(matcher.maxMatchLength).toBe(Number.POSITIVE_INFINITY);
+    expect(() => requireReplyPattern(matcher)).toThrow("must be limited");
   },
 );
 
-test.each(["x?", "\\b", "", "(a|)", "^$"])("refuses %j, which matches the empty text, for replies", (source) => {
-  expect(() => requireReplyPattern(compilePattern(source))).toThrow("empty text");
+test.each(["x?", "\\b", "", "(a|)", "^$"])("refuses %j, which matches the empty string, for replies", (source) => {
+  expect(() => requireReplyPattern(compilePattern(source))).toThrow("empty string");
 });
 
 test.each([
@@ -127,10 +127,10 @@ test.each([
   ["[a-z]{3}", 3],
   ["👋{3}", 6],
   [".", 2],
-])("a match of %s has at most %i characters", (source, longest) => {
+])("a match of %s has at most %i characters", (source, maxMatchLength) => {
   // A class with characters outside the basic plane counts two units for each character.
-  expect(compilePattern(source).longest).toBeLessThanOrEqual(longest);
-  expect(compilePattern(source).longest).toBeGreaterThan(0);
+  expect(compilePattern(source).maxMatchLength).toBeLessThanOrEqual(maxMatchLength);
+  expect(compilePattern(source).maxMatchLength).toBeGreaterThan(0);
 });
 
 const ALPHABET = [

@@ -1,12 +1,12 @@
 import { isLowSurrogate, lastClusterStart, type Piece, splitIntoPieces } from "./clusters.ts";
 import { normalise } from "./normalise.ts";
 
-/** Matches a text against the reply's patterns, as `PatternThreads.match` does. */
+/** Matches a text against the reply's patterns, as `PatternThreadPool.match` does. */
 export type MatchText = (
   text: string,
-  from: number,
-  isComplete: boolean,
-) => Promise<{ index: number; longest: number }>;
+  searchFrom: number,
+  isTextComplete: boolean,
+) => Promise<{ index: number; maxMatchLength: number }>;
 
 /** A longer run of marks and invisible characters is no readable text. The filter does not wait for its end. */
 const MAX_PENDING_CHARACTERS = 1_024;
@@ -60,16 +60,18 @@ export class ReplyFilter {
     const end = text.length - last > MAX_PENDING_CHARACTERS ? text.length : last;
     this.#pending = text.slice(end);
     this.#hold(text.slice(0, end));
-    const longest = await this.#search(false);
-    return this.#matchedPattern === undefined ? this.#release(this.#normal.length - this.#contextLength - longest) : "";
+    const maxMatchLength = await this.#search(false);
+    return this.#matchedPattern === undefined
+      ? this.#release(this.#normal.length - this.#contextLength - maxMatchLength)
+      : "";
   }
 
   /** Searches the held text for a match. Returns the length of the longest possible match. */
-  async #search(isComplete: boolean): Promise<number> {
+  async #search(isTextComplete: boolean): Promise<number> {
     if (this.#matchedPattern !== undefined) return 0;
-    const { index, longest } = await this.#matchText(this.#normal, this.#contextLength, isComplete);
+    const { index, maxMatchLength } = await this.#matchText(this.#normal, this.#contextLength, isTextComplete);
     if (index >= 0) this.#matchedPattern = index;
-    return longest;
+    return maxMatchLength;
   }
 
   #hold(text: string): void {

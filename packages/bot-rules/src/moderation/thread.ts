@@ -6,10 +6,10 @@ import { type PatternRefusalCode, PatternRefused } from "./pattern.ts";
 import { PatternSet } from "./pattern-set.ts";
 
 /**
- * A text to match against `patterns`, a JSON array: it is cheap to send and the cache key of the compiled set. For `from` and `isComplete`
- * see PatternSet.firstMatch.
+ * A text to match against `patterns`, a JSON array: it is cheap to send and the cache key of the compiled set. For `searchFrom` and
+ * `isTextComplete` see PatternSet.firstMatch.
  */
-export type MatchJob = { kind: "match"; patterns: string; text: string; from: number; isComplete: boolean };
+export type MatchJob = { kind: "match"; patterns: string; text: string; searchFrom: number; isTextComplete: boolean };
 export type CheckJob = Candidate & { kind: "check" };
 export type Job = MatchJob | CheckJob;
 
@@ -17,7 +17,7 @@ export type Match = {
   /** Index of the first pattern that matches; -1 if none does. */
   index: number;
   /** Length of the longest possible match of any pattern in UTF-16 units. */
-  longest: number;
+  maxMatchLength: number;
 };
 
 export type Answer =
@@ -39,13 +39,13 @@ const MAX_SETS_BYTES = 16 * 1024 * 1024;
 /** LRU cache of compiled sets, by the JSON of their patterns. */
 const sets = new LRUCache<string, PatternSet>({ maxSize: MAX_SETS_BYTES, sizeCalculation: ({ bytes }) => bytes });
 
-function match({ patterns, text, from, isComplete }: MatchJob): Answer {
+function match({ patterns, text, searchFrom, isTextComplete }: MatchJob): Answer {
   const cached = sets.get(patterns);
   const set = cached ?? new PatternSet(JSON.parse(patterns) as string[]);
   if (cached === undefined) sets.set(patterns, set);
-  const { longest, size } = set;
-  const index = set.firstMatch(text, from, isComplete);
-  return { kind: "matched", match: { index, longest }, compiledSize: cached === undefined ? size : undefined };
+  const { maxMatchLength, size } = set;
+  const index = set.firstMatch(text, searchFrom, isTextComplete);
+  return { kind: "matched", match: { index, maxMatchLength }, compiledSize: cached === undefined ? size : undefined };
 }
 
 function run(job: Job): Answer {
@@ -63,7 +63,7 @@ function run(job: Job): Answer {
 // The service's main thread has priority. On Linux the call affects this thread only; elsewhere it would affect the whole process.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
-// An uncaught error ends the thread. PatternThreads then fails the job and starts a new thread for the next one.
+// An uncaught error ends the thread. PatternThreadPool then fails the job and starts a new thread for the next one.
 parentPort?.on("message", (job: Job) => {
   const startedAt = performance.now();
   const answer = run(job);

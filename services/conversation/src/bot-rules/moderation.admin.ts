@@ -1,5 +1,5 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { PatternRefused, type PatternThreads } from "@parley/bot-rules/moderation";
+import { PatternRefused, type PatternThreadPool } from "@parley/bot-rules/moderation";
 import type { ModerationAdminService } from "@parley/rpc/conversation";
 import { type Database, invalid, notFound, ServiceError } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
@@ -12,7 +12,7 @@ const DEFAULT_REASON = "blocked_pattern";
 /** Implements the admin service of moderation patterns. */
 export function moderationAdmin(
   database: Database,
-  patternThreads: Pick<PatternThreads, "check">,
+  patternThreads: Pick<PatternThreadPool, "check">,
 ): ServiceImpl<typeof ModerationAdminService> {
   return {
     async addPattern(request) {

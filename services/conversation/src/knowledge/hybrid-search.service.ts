@@ -1,5 +1,5 @@
 import type { Database } from "@parley/service-kit";
-import type { Found } from "../turns/index.ts";
+import type { KnowledgeMatches } from "../turns/index.ts";
 import { fuseRankings } from "./fusion.ts";
 import type { BotKnowledge } from "./knowledge-search.store.ts";
 import type { SemanticSearch } from "./semantic-search.service.ts";
@@ -11,7 +11,7 @@ export async function searchHybrid(
   semanticSearch: SemanticSearch,
   bot: BotKnowledge,
   message: string,
-): Promise<Found> {
+): Promise<KnowledgeMatches> {
   const [byWords, byMeaning] = await Promise.all([
     searchByWords(database, bot, message),
     semanticSearch.search(bot, message),

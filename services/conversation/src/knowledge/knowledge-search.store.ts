@@ -1,5 +1,5 @@
 import type { Database } from "@parley/service-kit";
-import type { Found, Passage, PromptTerm } from "../turns/index.ts";
+import type { KnowledgeMatches, Passage, PromptTerm } from "../turns/index.ts";
 
 /** More than the prompt's character budget holds. */
 const MAX_PASSAGES = 12;
@@ -133,7 +133,7 @@ export async function findPassages(
   database: Database,
   bot: BotKnowledge,
   words: readonly QueryWord[],
-): Promise<Found & { frequencies: TermFrequency[] }> {
+): Promise<KnowledgeMatches & { frequencies: TermFrequency[] }> {
   const { rows } = await database.query<{ frequencies: TermFrequency[]; terms: PromptTerm[]; passages: Passage[] }>({
     name: "search_knowledge",
     text: SEARCH,

@@ -40,7 +40,7 @@ test("a misspelling with one edit or swap keeps the word's prefix or suffix", ()
     }
 });
 
-test("the edit distance is computed up to its bound", () => {
+test("the edit distance is computed up to its maximum", () => {
   expect(editDistance("abcdef", "abdcef", 2)).toBe(1);
   expect(editDistance("kitten", "sitting", 3)).toBe(3);
   expect(editDistance("kitten", "sitting", 1)).toBe(2);

@@ -1,5 +1,5 @@
 const MIN_CHARACTERS = 4;
-const LONG_CHARACTERS = 8;
+const MIN_LONG_WORD_CHARACTERS = 8;
 /** In shorter words a substituted letter usually makes another word (`bread`, `break`), so only other edits count as a misspelling. */
 const MIN_SUBSTITUTION_CHARACTERS = 6;
 /** Smallest accepted trigram similarity. Below this, two words within the edit distance are rarely related. */
@@ -11,8 +11,8 @@ export function canBeMisspelt(word: string): boolean {
 }
 
 /**
- * Returns a word's prefix and suffix, each about half of it. One edit, or one swap of two letters, leaves either the prefix or the suffix
- * unchanged, so every correction has one of them.
+ * Returns a word's prefix and suffix, each about half of it. A correction that is one edit or swap away has the same prefix or the same
+ * suffix, unless the two middle letters of a four-letter word are swapped. One that is two edits away is missed if both change.
  */
 export function prefixAndSuffix(word: string): { prefix: string; suffix: string } {
   const letters = Array.from(word);
@@ -22,11 +22,12 @@ export function prefixAndSuffix(word: string): { prefix: string; suffix: string 
 
 /** Returns the candidates closest to a misspelt word; several if they are equally close, none if no candidate is close enough. */
 export function findCorrections(word: string, candidates: readonly string[]): string[] {
-  const bound = word.length >= LONG_CHARACTERS ? 2 : 1;
+  const maxDistance = word.length >= MIN_LONG_WORD_CHARACTERS ? 2 : 1;
   const near = candidates
+    // A correction may be one letter shorter than the misspelling.
     .filter((candidate) => candidate.length >= MIN_CHARACTERS - 1 && hasSimilarStart(word, candidate))
-    .map((candidate) => ({ candidate, distance: editDistance(word, candidate, bound) }))
-    .filter(({ distance }) => distance <= bound)
+    .map((candidate) => ({ candidate, distance: editDistance(word, candidate, maxDistance) }))
+    .filter(({ distance }) => distance <= maxDistance)
     .map((each) => ({ ...each, similarity: trigramSimilarity(word, each.candidate) }))
     .filter((each) => each.similarity >= MIN_SIMILARITY)
     .sort((one, other) => one.distance - other.distance || other.similarity - one.similarity);
@@ -43,11 +44,11 @@ function hasSimilarStart(one: string, other: string): boolean {
 
 /**
  * Returns the number of insertions, deletions, substitutions and swaps of neighbouring letters between two words. In short words a
- * substitution exceeds `bound`. Stops early and returns `bound + 1` when the distance exceeds `bound`.
+ * substitution counts as `maxDistance + 1`. Stops early and returns `maxDistance + 1` when the distance exceeds `maxDistance`.
  */
-export function editDistance(one: string, other: string, bound: number): number {
-  if (Math.abs(one.length - other.length) > bound) return bound + 1;
-  const substitutionCost = Math.max(one.length, other.length) < MIN_SUBSTITUTION_CHARACTERS ? bound + 1 : 1;
+export function editDistance(one: string, other: string, maxDistance: number): number {
+  if (Math.abs(one.length - other.length) > maxDistance) return maxDistance + 1;
+  const substitutionCost = Math.max(one.length, other.length) < MIN_SUBSTITUTION_CHARACTERS ? maxDistance + 1 : 1;
   let rowBeforePrevious: number[] = [];
   let previousRow = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let i = 1; i <= one.length; i++) {
@@ -60,7 +61,7 @@ export function editDistance(one: string, other: string, bound: number): number 
           : substituted;
       row.push(Math.min(substituted, swapped, (previousRow[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
     }
-    if (Math.min(...row) > bound) return bound + 1;
+    if (Math.min(...row) > maxDistance) return maxDistance + 1;
     rowBeforePrevious = previousRow;
     previousRow = row;
   }

@@ -1,6 +1,6 @@
 import type { Database } from "@parley/service-kit";
 import { tokenize } from "../documents/index.ts";
-import type { Found } from "../turns/index.ts";
+import type { KnowledgeMatches } from "../turns/index.ts";
 import { type BotKnowledge, findPassages, type QueryWord, type TermFrequency } from "./knowledge-search.store.ts";
 import { readCandidates } from "./knowledge-words.store.ts";
 import { canBeMisspelt, findCorrections } from "./spelling.ts";
@@ -10,13 +10,13 @@ import { boostOf } from "./word-boosts.ts";
 const MAX_QUERY_CHARACTERS = 1_000;
 const MAX_QUERY_WORDS = 48;
 
-const NOTHING: Found = { passages: [], terms: [] };
+const NOTHING: KnowledgeMatches = { passages: [], terms: [] };
 
 /**
  * Finds the passages of a bot's knowledge that share words with a message. If the knowledge lacks a word but has a likely correction of
  * it, searches a second time with the correction.
  */
-export async function searchByWords(database: Database, bot: BotKnowledge, message: string): Promise<Found> {
+export async function searchByWords(database: Database, bot: BotKnowledge, message: string): Promise<KnowledgeMatches> {
   if (bot.chunks === 0) return NOTHING;
   const words = [...new Set(tokenize(message.slice(0, MAX_QUERY_CHARACTERS)))].slice(0, MAX_QUERY_WORDS);
   if (words.length === 0) return NOTHING;

@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { moderate, type PatternThreads } from "@parley/bot-rules/moderation";
+import { moderate, type PatternThreadPool } from "@parley/bot-rules/moderation";
 import type { OpenTurnRequest, OpenTurnResponseSchema } from "@parley/rpc/conversation";
 import type { Database } from "@parley/service-kit";
 import { type BotConfig, type BotConfigs, botNotFound } from "../bots/index.ts";
@@ -13,7 +13,7 @@ import { requireTurn } from "./turn-request.ts";
 export type OpenTurnDeps = {
   database: Database;
   botConfigs: BotConfigs;
-  patternThreads: Pick<PatternThreads, "match">;
+  patternThreads: Pick<PatternThreadPool, "match">;
   semanticSearch: SemanticSearch;
 };
 

@@ -9,7 +9,7 @@ export type Passage = { id: number; source: string; heading: string; text: strin
 export type PromptTerm = { word: string; weight: number };
 
 /** The result of a knowledge search. */
-export type Found = {
+export type KnowledgeMatches = {
   /** Best first. */
   passages: readonly Passage[];
   terms: readonly PromptTerm[];
@@ -18,7 +18,7 @@ export type Found = {
 /** The texts of a finished turn. */
 export type Exchange = { message: string; reply: string };
 
-export type PromptParts = Found & {
+export type PromptParts = KnowledgeMatches & {
   system: string;
   /** Oldest first. */
   history: readonly Exchange[];

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { PatternThreads } from "@parley/bot-rules/moderation";
+import { PatternThreadPool } from "@parley/bot-rules/moderation";
 import {
   CloseTurnRequestSchema,
   type OpenTurnRequest,
@@ -25,7 +25,7 @@ let db: TestDatabase;
 let llm: TestLlm;
 const log = createLogger("test", "silent");
 const lifecycle = new Lifecycle(log);
-const patternThreads = new PatternThreads({ registry: new Registry(), log, lifecycle });
+const patternThreads = new PatternThreadPool({ registry: new Registry(), log, lifecycle });
 beforeAll(async () => {
   db = await createTestDatabase();
   llm = await startTestLlm();

@@ -1,4 +1,4 @@
-import { type PatternThreads, patternsJson, ReplyFilter } from "@parley/bot-rules/moderation";
+import { type PatternThreadPool, patternsJson, ReplyFilter } from "@parley/bot-rules/moderation";
 import { ServiceError } from "@parley/service-kit";
 import type { Sink } from "../providers/index.ts";
 import type { Ending, GenerationEvent, GenerationRequest } from "./generation-result.ts";
@@ -7,7 +7,7 @@ import type { Ending, GenerationEvent, GenerationRequest } from "./generation-re
 const MAX_WAITING_CHARACTERS = 16 * 1024;
 
 export type ReplyModerationOptions = {
-  threads: Pick<PatternThreads, "match">;
+  threads: Pick<PatternThreadPool, "match">;
   request: GenerationRequest;
   /** Receives the text that no pattern can match any more. */
   sink: Sink<GenerationEvent>;
@@ -33,8 +33,8 @@ export function moderateReply({ threads, request, sink, stop }: ReplyModerationO
   if (replyPatterns.length === 0)
     return { sink, settle: () => Promise.resolve(), end: (ending) => Promise.resolve(ending) };
   const patterns = patternsJson(replyPatterns);
-  const filter = new ReplyFilter((text, from, isComplete) =>
-    threads.match(workspaceId, { patterns, text, from, isComplete }),
+  const filter = new ReplyFilter((text, searchFrom, isTextComplete) =>
+    threads.match(workspaceId, { patterns, text, searchFrom, isTextComplete }),
   );
   let waiting = "";
   let matching: Promise<void> | undefined;

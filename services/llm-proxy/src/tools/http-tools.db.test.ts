@@ -49,7 +49,7 @@ afterEach(() => {
   other.reset();
   server.requests.length = 0;
 });
-beforeEach(() => server.answer(() => ({ body: '{"state":"sent"}' })));
+beforeEach(() => server.respondWith(() => ({ body: '{"state":"sent"}' })));
 
 type ToolInit = MessageInitShape<typeof ToolSchema>;
 type Http = { method?: string; url?: string; parameters?: object; secret?: string; name?: string };
@@ -133,7 +133,7 @@ describe("an HTTP tool", () => {
 
   test("adds the tokens and the cost of every round, and the call log has each attempt", async () => {
     scriptCalls({ name: "order", arguments: '{"id":"1"}' }, { name: "order", arguments: '{"id":"2"}' });
-    server.answer(() => ({ body: "{}", delayMs: 120 }));
+    server.respondWith(() => ({ body: "{}", delayMs: 120 }));
     const turnId = randomUUID();
     const { end, toolCalls } = await generate(order(), { turnId });
     expect(toolCalls.map((call) => call.status)).toEqual(["ok", "ok"]);
@@ -153,7 +153,7 @@ describe("an HTTP tool", () => {
 
   test("sends the arguments of a POST as JSON with the declared secret, which is redacted from the result", async () => {
     scriptCalls({ name: "order", arguments: '{"id":"7","lang":"de"}' });
-    server.answer(({ headers }) => ({ body: JSON.stringify({ echo: headers.authorization }) }));
+    server.respondWith(({ headers }) => ({ body: JSON.stringify({ echo: headers.authorization }) }));
     const events = await generate(order({ method: "POST", secret: "orders" }));
     expect(server.requests).toMatchObject([
       {
@@ -192,7 +192,7 @@ describe("a call is refused without details for the model", () => {
   test("when it redirects, because the secret would be sent elsewhere", async () => {
     const elsewhere = await startToolServer();
     scriptCalls({ name: "order", arguments: '{"id":"7"}' });
-    server.answer(() => ({ status: 307, headers: { location: `${elsewhere.url}/` } }));
+    server.respondWith(() => ({ status: 307, headers: { location: `${elsewhere.url}/` } }));
     for (const method of ["GET", "POST"]) {
       const events = await generate(order({ secret: "orders", method }));
       expect(events.toolCalls).toMatchObject([{ status: "failed" }]);
@@ -204,7 +204,7 @@ describe("a call is refused without details for the model", () => {
 
 describe("a failed call is a result for the model and no error for the visitor", () => {
   const good = '{"id":"7"}';
-  test.each<[string, string, string, Parameters<ToolServer["answer"]>[0] | undefined, string, string]>([
+  test.each<[string, string, string, Parameters<ToolServer["respondWith"]>[0] | undefined, string, string]>([
     ["an HTTP status", "order", good, () => ({ status: 500, body: "no luck" }), "failed", "HTTP 500: no luck"],
     ["no response in time", "order", good, () => ({ hangs: true }), "timeout", "in time"],
     ["too large a result", "order", good, () => ({ body: "x".repeat(2_000) }), "too_large", "too large"],
@@ -224,7 +224,7 @@ describe("a failed call is a result for the model and no error for the visitor",
     ["an unknown tool", "refund", good, undefined, "unknown_tool", "no tool of this name"],
   ])("%s", async (_, name, args, respond, status, message) => {
     scriptCalls({ name, arguments: args });
-    if (respond !== undefined) server.answer(respond);
+    if (respond !== undefined) server.respondWith(respond);
     const events = await generate(order());
     expect(statusOf(events)).toBe("COMPLETE");
     expect(events.toolCalls).toMatchObject([{ name, status }]);
@@ -342,7 +342,7 @@ test("text before and after a tool call is one reply", async () => {
 
 test("a cancelled generation ends its tool call within a second, and is in the call log", async () => {
   scriptCalls({ name: "order", arguments: '{"id":"7"}' });
-  server.answer(() => ({ hangs: true }));
+  server.respondWith(() => ({ hangs: true }));
   const caller = new AbortController();
   const turnId = randomUUID();
   const call = generate(order(), { signal: caller.signal, turnId });

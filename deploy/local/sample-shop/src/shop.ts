@@ -9,15 +9,15 @@ import { readSettings } from "./settings.ts";
 const PUBLIC = join(import.meta.dirname, "../public");
 const FILES = /^\/(?:shop\.css|goods\/[a-z]+\.svg)$/;
 
-/** The options of the site. */
-export interface DemoSiteOptions extends Embed {
+/** The options of the shop. */
+export interface SampleShopOptions extends Embed {
   /** 0 for any free port. */
   readonly port: number;
   readonly host: string;
 }
 
-/** The running site. */
-export interface DemoSite {
+/** The running shop. */
+export interface SampleShop {
   readonly url: string;
   close(): Promise<void>;
 }
@@ -40,7 +40,7 @@ function contentSecurityPolicy(edgeUrl: string): string {
 }
 
 /** Starts a small shop that embeds the widget. Rejects when the port is taken. */
-export async function startDemoSite({ port, host, edgeUrl, publicKey }: DemoSiteOptions): Promise<DemoSite> {
+export async function startSampleShop({ port, host, edgeUrl, publicKey }: SampleShopOptions): Promise<SampleShop> {
   const headers = { "X-Content-Type-Options": "nosniff", "Content-Security-Policy": contentSecurityPolicy(edgeUrl) };
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://shop.invalid");

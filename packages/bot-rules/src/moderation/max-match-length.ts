@@ -8,7 +8,7 @@ const MAX_BMP_CODE_POINT = 0xffff;
  * Returns the largest number of UTF-16 units in a match of a pattern, or Infinity if there is no bound. It is the length of the longest
  * path through the pattern's program. Throws if re2js's program has an unexpected form.
  */
-export function longestMatch(compiled: RE2JS): number {
+export function maxMatchLength(compiled: RE2JS): number {
   const { inst: instructions, start } = programOf(compiled);
   const lengths = new Map<number, number>();
 

@@ -3,24 +3,24 @@ import { readConfig } from "./config.ts";
 import { GOODS } from "./goods.ts";
 import { html } from "./html.ts";
 import { OPTIONS, readSettings, settingsQuery, widgetAttributes } from "./settings.ts";
-import { type DemoSite, startDemoSite } from "./site.ts";
+import { type SampleShop, startSampleShop } from "./shop.ts";
 
 const EMBED = { edgeUrl: "http://127.0.0.1:9", publicKey: "svc_pk_sample" };
 const DEFAULTS = { theme: "bot", position: "bot", lang: "en", dir: "ltr" };
 
-describe("the site", () => {
-  let site: DemoSite;
+describe("the shop", () => {
+  let shop: SampleShop;
   const get = async (path: string, init?: RequestInit) => {
-    const response = await fetch(site.url + path, init);
+    const response = await fetch(shop.url + path, init);
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
 
   beforeEach(async () => {
-    site = await startDemoSite({ ...EMBED, port: 0, host: "127.0.0.1" });
+    shop = await startSampleShop({ ...EMBED, port: 0, host: "127.0.0.1" });
   });
 
   afterEach(async () => {
-    await site.close();
+    await shop.close();
   });
 
   it.each(["/", "/delivery"])("embeds the widget on %s with one line", async (path) => {

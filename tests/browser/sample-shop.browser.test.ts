@@ -1,12 +1,12 @@
-import { type DemoSite, startDemoSite } from "@parley/sample-shop";
+import { type SampleShop, startSampleShop } from "@parley/sample-shop";
 import { expect, it } from "vitest";
 import { describeInFullBrowser, eventually } from "./fixture.ts";
 import { WidgetPage } from "./widget-page.ts";
 
 describeInFullBrowser("sample shop", (fixture) => {
-  const withShop = async (test: (shop: DemoSite, widget: WidgetPage) => Promise<void>) => {
+  const withShop = async (test: (shop: SampleShop, widget: WidgetPage) => Promise<void>) => {
     const { url, bot } = fixture.service;
-    const shop = await startDemoSite({ port: 0, host: "localhost", edgeUrl: url, publicKey: bot.publicKey });
+    const shop = await startSampleShop({ port: 0, host: "localhost", edgeUrl: url, publicKey: bot.publicKey });
     const page = await (await fixture.newContext()).newPage();
     try {
       await test(shop, new WidgetPage(page, url));

@@ -1,20 +1,20 @@
 import { Worker } from "node:worker_threads";
 import { type Lifecycle, type Logger, type Registry, ServiceError } from "@parley/service-kit";
-import { type Candidate, MAX_BOT_SIZE, slowToCompile } from "./acceptance.ts";
-import { type MatchResult, matchDurations } from "./metrics.ts";
+import { type Candidate, MAX_BOT_SIZE, slowToCompileError } from "./acceptance.ts";
+import { type JobOutcome, matchDurations } from "./metrics.ts";
 import { PatternRefused } from "./pattern.ts";
 import type { Answer, Job, Match, MatchJob, Message } from "./thread.ts";
 import { WorkspaceShares } from "./workspace-shares.ts";
 
-const THREAD = new URL("./thread.ts", import.meta.url);
+const THREAD_URL = new URL("./thread.ts", import.meta.url);
 /** Two, so that a workspace, which runs one job at a time, never occupies all threads. */
-const THREADS = 2;
-/** Four times the memory of a thread's cached patterns. With two threads, a service of 165 MiB stays below 350 MiB. */
+const THREAD_COUNT = 2;
+/** The old generation is four times the cache's 16 MiB. A service that uses 165 MiB without threads stays below 350 MiB with two. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
 /** Time limit of a job; its thread is terminated. With the largest patterns that can be saved, a match takes about 0.2 s. */
-const JOB_MS = 3_000;
+const MAX_JOB_MS = 3_000;
 /** Time limit in the queue. The first job also waits for a thread to start. */
-const WAIT_MS = 5_000;
+const MAX_WAIT_MS = 5_000;
 /** Limit for a workspace's queued text: 250 of the longest messages. */
 const MAX_WAITING_CHARACTERS = 1_000_000;
 /** A workspace's share of the time of one thread. */
@@ -22,18 +22,18 @@ const SHARE = 0.25;
 
 const OVERLOADED = "the workspace's moderation patterns take too long to match; try again later";
 
-export type PatternThreadsDeps = {
+export type PatternThreadPoolDeps = {
   registry: Registry;
   log: Pick<Logger, "warn" | "error">;
   lifecycle: Pick<Lifecycle, "onClose">;
 };
 
-export type PatternThreadsOptions = { jobMs?: number; waitMs?: number; share?: number };
+export type PatternThreadPoolOptions = { maxJobMs?: number; maxWaitMs?: number; share?: number };
 
-type Thread = { worker: Worker; isReady: boolean; running: Task | undefined; startedAtMs: number };
+type Thread = { worker: Worker; isReady: boolean; running: QueuedJob | undefined; startedAtMs: number };
 
 /** A job with its caller's promise. */
-type Task = {
+type QueuedJob = {
   job: Job;
   workspaceId: string;
   enqueuedAtMs: number;
@@ -48,21 +48,21 @@ type Task = {
  * loop stays free, and a workspace runs one job at a time within its share of a thread's time. A job that exceeds a limit is refused; the
  * caller must then treat its text as unmoderated and not show it.
  */
-export class PatternThreads {
-  readonly #log: PatternThreadsDeps["log"];
+export class PatternThreadPool {
+  readonly #log: PatternThreadPoolDeps["log"];
   readonly #durations: ReturnType<typeof matchDurations>;
-  readonly #options: Required<PatternThreadsOptions>;
+  readonly #options: Required<PatternThreadPoolOptions>;
   readonly #shares: WorkspaceShares;
   readonly #threads = new Set<Thread>();
-  /** Queued tasks by workspace. Round robin: the workspace that was served last is at the end. */
-  readonly #queues = new Map<string, Task[]>();
+  /** Queued jobs by workspace. Round robin: the workspace that was served last is at the end. */
+  readonly #queues = new Map<string, QueuedJob[]>();
   /** Dispatches again when a workspace has regained its share. */
   #dispatchTimer: NodeJS.Timeout | undefined;
 
-  constructor({ registry, log, lifecycle }: PatternThreadsDeps, options: PatternThreadsOptions = {}) {
+  constructor({ registry, log, lifecycle }: PatternThreadPoolDeps, options: PatternThreadPoolOptions = {}) {
     this.#log = log;
     this.#durations = matchDurations(registry);
-    this.#options = { jobMs: JOB_MS, waitMs: WAIT_MS, share: SHARE, ...options };
+    this.#options = { maxJobMs: MAX_JOB_MS, maxWaitMs: MAX_WAIT_MS, share: SHARE, ...options };
     this.#shares = new WorkspaceShares(this.#options.share);
     lifecycle.onClose("pattern threads", () => this.#close());
   }
@@ -77,7 +77,10 @@ export class PatternThreads {
     return match;
   }
 
-  /** Throws PatternRefused unless the pattern may be saved. Throws the same ServiceError as `match`. */
+  /**
+   * Throws PatternRefused if the pattern may not be saved. Like `match`, throws ServiceError `moderation_overloaded` if the job exceeds a
+   * limit.
+   */
   async check(workspaceId: string, candidate: Candidate): Promise<void> {
     const answer = await this.#enqueue(workspaceId, { kind: "check", ...candidate });
     if (answer.kind !== "checked") throw new Error(`a pattern cannot be checked: ${describe(answer)}`);
@@ -87,37 +90,44 @@ export class PatternThreads {
 
   #enqueue(workspaceId: string, job: Job): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const task: Task = { job, workspaceId, enqueuedAtMs: performance.now(), resolve, reject, timer: undefined };
+      const queuedJob: QueuedJob = {
+        job,
+        workspaceId,
+        enqueuedAtMs: performance.now(),
+        resolve,
+        reject,
+        timer: undefined,
+      };
       const queue = this.#queues.get(workspaceId) ?? [];
       if (queue.reduce((sum, each) => sum + charactersOf(each.job), charactersOf(job)) > MAX_WAITING_CHARACTERS) {
-        this.#refuse(task, "queue_full");
+        this.#refuse(queuedJob, "queue_full");
         return;
       }
-      task.timer = setTimeout(() => this.#timeOutInQueue(task), this.#options.waitMs);
-      this.#queues.set(workspaceId, [...queue, task]);
+      queuedJob.timer = setTimeout(() => this.#timeOutInQueue(queuedJob), this.#options.maxWaitMs);
+      this.#queues.set(workspaceId, [...queue, queuedJob]);
       this.#dispatch();
     });
   }
 
-  /** Starts the next permitted task on each free thread. */
+  /** Starts the next permitted job on each free thread. */
   #dispatch(): void {
     clearTimeout(this.#dispatchTimer);
     const now = performance.now();
     let nextMs = Number.POSITIVE_INFINITY;
     for (const [workspaceId, queue] of this.#queues) {
       if (this.#isRunning(workspaceId)) continue;
-      const waitMs = this.#shares.waitMs(workspaceId, now);
-      if (waitMs > 0) {
-        nextMs = Math.min(nextMs, waitMs);
+      const untilPermittedMs = this.#shares.waitMs(workspaceId, now);
+      if (untilPermittedMs > 0) {
+        nextMs = Math.min(nextMs, untilPermittedMs);
         continue;
       }
       const thread = this.#freeThread();
       // The next thread that becomes free dispatches again.
       if (thread === undefined) return;
-      const [task, ...others] = queue;
+      const [queuedJob, ...others] = queue;
       this.#queues.delete(workspaceId);
       if (others.length > 0) this.#queues.set(workspaceId, others);
-      if (task !== undefined) this.#start(thread, task);
+      if (queuedJob !== undefined) this.#start(thread, queuedJob);
     }
     if (nextMs < Number.POSITIVE_INFINITY) this.#dispatchTimer = setTimeout(() => this.#dispatch(), Math.ceil(nextMs));
   }
@@ -128,12 +138,12 @@ export class PatternThreads {
 
   /** Returns a free thread, undefined if all are busy or starting. Starts missing threads. */
   #freeThread(): Thread | undefined {
-    while (this.#threads.size < THREADS) this.#startThread();
+    while (this.#threads.size < THREAD_COUNT) this.#startThread();
     return [...this.#threads].find(({ isReady, running }) => isReady && running === undefined);
   }
 
   #startThread(): void {
-    const worker = new Worker(THREAD, { resourceLimits: RESOURCE_LIMITS });
+    const worker = new Worker(THREAD_URL, { resourceLimits: RESOURCE_LIMITS });
     worker.unref();
     const thread: Thread = { worker, isReady: false, running: undefined, startedAtMs: 0 };
     this.#threads.add(thread);
@@ -148,53 +158,53 @@ export class PatternThreads {
     });
   }
 
-  #start(thread: Thread, task: Task): void {
-    clearTimeout(task.timer);
-    task.timer = setTimeout(() => this.#endThread(thread, "match_timeout"), this.#options.jobMs);
-    thread.running = task;
+  #start(thread: Thread, queuedJob: QueuedJob): void {
+    clearTimeout(queuedJob.timer);
+    queuedJob.timer = setTimeout(() => this.#endThread(thread, "match_timeout"), this.#options.maxJobMs);
+    thread.running = queuedJob;
     thread.startedAtMs = performance.now();
-    thread.worker.postMessage(task.job);
+    thread.worker.postMessage(queuedJob.job);
   }
 
   #finish(thread: Thread, answer: Answer, workMs: number): void {
-    const task = thread.running;
-    if (task === undefined) return;
+    const queuedJob = thread.running;
+    if (queuedJob === undefined) return;
     thread.running = undefined;
-    this.#shares.charge(task.workspaceId, workMs, performance.now());
-    this.#observe(task, "ok");
-    task.resolve(answer);
+    this.#shares.charge(queuedJob.workspaceId, workMs, performance.now());
+    this.#observe(queuedJob, "ok");
+    queuedJob.resolve(answer);
   }
 
-  /** Terminates a thread and refuses its task. */
-  #endThread(thread: Thread, result: MatchResult): void {
+  /** Terminates a thread and refuses its job. */
+  #endThread(thread: Thread, result: JobOutcome): void {
     if (!this.#threads.delete(thread)) return;
     void thread.worker.terminate();
-    const { running: task, startedAtMs } = thread;
-    if (task !== undefined) {
+    const { running: queuedJob, startedAtMs } = thread;
+    if (queuedJob !== undefined) {
       const now = performance.now();
-      this.#shares.charge(task.workspaceId, now - startedAtMs, now);
-      this.#refuse(task, result);
+      this.#shares.charge(queuedJob.workspaceId, now - startedAtMs, now);
+      this.#refuse(queuedJob, result);
     }
     this.#dispatch();
   }
 
-  #timeOutInQueue(task: Task): void {
-    const queue = (this.#queues.get(task.workspaceId) ?? []).filter((each) => each !== task);
-    if (queue.length === 0) this.#queues.delete(task.workspaceId);
-    else this.#queues.set(task.workspaceId, queue);
-    this.#refuse(task, "wait_timeout");
+  #timeOutInQueue(queuedJob: QueuedJob): void {
+    const queue = (this.#queues.get(queuedJob.workspaceId) ?? []).filter((each) => each !== queuedJob);
+    if (queue.length === 0) this.#queues.delete(queuedJob.workspaceId);
+    else this.#queues.set(queuedJob.workspaceId, queue);
+    this.#refuse(queuedJob, "wait_timeout");
   }
 
-  #refuse(task: Task, result: MatchResult): void {
-    this.#observe(task, result);
-    const { job, workspaceId, reject } = task;
-    this.#log.warn({ workspace_id: workspaceId, result }, "moderation refused");
-    // A check of slow patterns is the author's error and no overload.
-    if (job.kind === "check" && result === "match_timeout") reject(slowToCompile());
+  #refuse(queuedJob: QueuedJob, result: JobOutcome): void {
+    this.#observe(queuedJob, result);
+    const { job, workspaceId, reject } = queuedJob;
+    this.#log.warn({ workspace_id: workspaceId, result }, "pattern job refused");
+    // A check of slow patterns is the author's mistake, not an overload.
+    if (job.kind === "check" && result === "match_timeout") reject(slowToCompileError());
     else reject(new ServiceError("resource_exhausted", "moderation_overloaded", OVERLOADED));
   }
 
-  #observe({ enqueuedAtMs, timer }: Task, result: MatchResult): void {
+  #observe({ enqueuedAtMs, timer }: QueuedJob, result: JobOutcome): void {
     clearTimeout(timer);
     this.#durations.observe({ result }, (performance.now() - enqueuedAtMs) / 1_000);
   }
@@ -203,9 +213,9 @@ export class PatternThreads {
     clearTimeout(this.#dispatchTimer);
     const threads = [...this.#threads];
     this.#threads.clear();
-    const task = [...this.#queues.values()].flat();
+    const queued = [...this.#queues.values()].flat();
     this.#queues.clear();
-    for (const each of [...task, ...threads.flatMap(({ running }) => running ?? [])]) this.#refuse(each, "failed");
+    for (const each of [...queued, ...threads.flatMap(({ running }) => running ?? [])]) this.#refuse(each, "failed");
     await Promise.all(threads.map(({ worker }) => worker.terminate()));
   }
 }

@@ -2,20 +2,20 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { createLogger, createRegistry, Lifecycle } from "@parley/service-kit";
 import { afterEach, describe, expect, test } from "vitest";
 import { messagePatterns, moderate } from "./moderate.ts";
-import { PatternThreads, type PatternThreadsOptions } from "./pattern-threads.ts";
+import { PatternThreadPool, type PatternThreadPoolOptions } from "./pattern-thread-pool.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-function startThreads(options: PatternThreadsOptions = {}) {
+function startThreads(options: PatternThreadPoolOptions = {}) {
   const registry = createRegistry("test");
   const lifecycle = new Lifecycle(createLogger("test", "silent"));
   closers.push(() => lifecycle.close());
   const logged: unknown[][] = [];
   const record = (...line: unknown[]) => void logged.push(line);
-  const threads = new PatternThreads({ registry, log: { warn: record, error: record }, lifecycle }, options);
+  const threads = new PatternThreadPool({ registry, log: { warn: record, error: record }, lifecycle }, options);
   const countOf = async (result: string) => {
     const { values } = (await registry.getSingleMetric("parley_moderation_duration_seconds")?.get()) ?? { values: [] };
     const named = values as { metricName?: string; labels: { result?: string }; value: number }[];
@@ -23,15 +23,15 @@ function startThreads(options: PatternThreadsOptions = {}) {
       ?.value;
   };
   const match = (workspaceId: string, patterns: readonly string[], text: string) =>
-    threads.match(workspaceId, { patterns: JSON.stringify(patterns), text, from: 0, isComplete: true });
+    threads.match(workspaceId, { patterns: JSON.stringify(patterns), text, searchFrom: 0, isTextComplete: true });
   return { threads, match, countOf, logged };
 }
 
-/** Patterns whose automata have new states for each new text. */
-const attack = (count: number) =>
+/** Patterns that are slow to match: each new text adds states to the DFA. */
+const slowPatterns = (count: number) =>
   Array.from({ length: count }, (_, number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`);
-/** The most that a bot can have. A match takes tens of milliseconds. */
-const SLOW = attack(13);
+/** As many of these patterns as the size limit permits. A match takes tens of milliseconds. */
+const SLOW = slowPatterns(13);
 const slowText = () =>
   Array.from({ length: 600 }, () => ["buy", "sell", "a", "go "][Math.floor(Math.random() * 4)]).join("");
 
@@ -56,14 +56,14 @@ describe("moderate", { timeout: 30_000 }, () => {
 
 describe("a slow match", { timeout: 30_000 }, () => {
   test("keeps the event loop free and does not delay other workspaces", async () => {
-    const { match } = startThreads({ share: 1, waitMs: 20_000, jobMs: 20_000 });
+    const { match } = startThreads({ share: 1, maxWaitMs: 20_000, maxJobMs: 20_000 });
     // Slow matches of two workspaces at the same time make both threads start.
-    const warm = (workspaceId: string) => match(workspaceId, attack(50), slowText().repeat(3));
+    const warm = (workspaceId: string) => match(workspaceId, slowPatterns(50), slowText().repeat(3));
     await Promise.all([warm("ws_c"), warm("ws_d")]);
     const ended: string[] = [];
     const slow = [1, 2, 3].map((number) => match("ws_a", SLOW, slowText()).then(() => ended.push(`slow ${number}`)));
     for (let number = 0; number < 5; number++)
-      expect(await match("ws_b", ["rude"], "how rude")).toEqual({ index: 0, longest: 4 });
+      expect(await match("ws_b", ["rude"], "how rude")).toEqual({ index: 0, maxMatchLength: 4 });
     // A workspace runs one job at a time, so at most one of its slow matches has ended.
     expect(ended.length).toBeLessThan(2);
     let ticks = 0;
@@ -77,8 +77,8 @@ describe("a slow match", { timeout: 30_000 }, () => {
   });
 
   test("is refused, counted and logged if its workspace has used its share, and other workspaces are still served", async () => {
-    const { match, countOf, logged } = startThreads({ share: 0.001, waitMs: 2_000 });
-    // On a busy machine starting a thread takes longer than waitMs.
+    const { match, countOf, logged } = startThreads({ share: 0.001, maxWaitMs: 2_000 });
+    // On a busy machine starting a thread takes longer than maxWaitMs.
     const neighbour = () => match("ws_b", ["rude"], "how rude").catch(() => undefined);
     await expect.poll(neighbour, { timeout: 20_000 }).toBeDefined();
     const before = (await countOf("wait_timeout")) ?? 0;
@@ -89,10 +89,20 @@ describe("a slow match", { timeout: 30_000 }, () => {
     for (const each of refused) expect(each).toMatchObject({ reason: OVERLOADED });
     await expect(match("ws_a", SLOW, "short")).rejects.toMatchObject(OVERLOADED);
     expect(await countOf("wait_timeout")).toBe(before + refused.length + 1);
-    expect(logged).toContainEqual([{ workspace_id: "ws_a", result: "wait_timeout" }, "moderation refused"]);
+    expect(logged).toContainEqual([{ workspace_id: "ws_a", result: "wait_timeout" }, "pattern job refused"]);
     expect(await neighbour()).toMatchObject({ index: 0 });
   });
 
+  test("is refused and its thread terminated after its time limit, and the next job gets another thread", async () => {
+    const { match, countOf } = startThreads({ maxJobMs: 300 });
+    await expect(match("ws_a", slowPatterns(50), slowText().repeat(40))).rejects.toMatchObject(OVERLOADED);
+    expect(await countOf("match_timeout")).toBe(1);
+    const next = () => match("ws_b", ["rude"], "how rude").catch(() => undefined);
+    await expect.poll(next, { timeout: 10_000 }).toMatchObject({ index: 0 });
+  });
+});
+
+describe("a job", { timeout: 30_000 }, () => {
   test("is refused if more than a million characters of its workspace are queued", async () => {
     const { match, countOf } = startThreads();
     const text = "x".repeat(100_000);
@@ -101,22 +111,14 @@ describe("a slow match", { timeout: 30_000 }, () => {
     expect(await countOf("queue_full")).toBe(4);
   });
 
-  test("is refused and its thread terminated after its time limit, and the next job gets another thread", async () => {
-    const { match, countOf } = startThreads({ jobMs: 300 });
-    await expect(match("ws_a", attack(50), slowText().repeat(40))).rejects.toMatchObject(OVERLOADED);
-    expect(await countOf("match_timeout")).toBe(1);
-    const next = () => match("ws_b", ["rude"], "how rude").catch(() => undefined);
-    await expect.poll(next, { timeout: 10_000 }).toMatchObject({ index: 0 });
+  test("is refused if its thread fails, and the next job gets another thread", async () => {
+    const { threads, match, countOf, logged } = startThreads();
+    const job = { patterns: "not JSON", text: "", searchFrom: 0, isTextComplete: true };
+    await expect(threads.match("ws_a", job)).rejects.toMatchObject(OVERLOADED);
+    expect(await countOf("failed")).toBe(1);
+    expect(logged).toContainEqual([{ error: expect.any(SyntaxError) }, "pattern thread failed"]);
+    expect(await match("ws_a", ["rude"], "how rude")).toMatchObject({ index: 0 });
   });
-});
-
-test("a job is refused if its thread fails, and the next job gets another thread", { timeout: 30_000 }, async () => {
-  const { threads, match, countOf, logged } = startThreads();
-  const job = { patterns: "not JSON", text: "", from: 0, isComplete: true };
-  await expect(threads.match("ws_a", job)).rejects.toMatchObject(OVERLOADED);
-  expect(await countOf("failed")).toBe(1);
-  expect(logged).toContainEqual([{ error: expect.any(SyntaxError) }, "pattern thread failed"]);
-  expect(await match("ws_a", ["rude"], "how rude")).toMatchObject({ index: 0 });
 });
 
 test("match throws for a stored pattern that cannot be compiled, and the thread keeps running", {
@@ -131,7 +133,7 @@ test("matches stored patterns beyond the size limit, and logs them once for each
   timeout: 30_000,
 }, async () => {
   const { match, logged } = startThreads();
-  const patterns = [...attack(50), "rude"];
+  const patterns = [...slowPatterns(50), "rude"];
   for (let count = 0; count < 5; count++)
     expect(await match("ws_a", patterns, "how rude")).toMatchObject({ index: 50 });
   const size = expect.any(Number);
@@ -139,14 +141,14 @@ test("matches stored patterns beyond the size limit, and logs them once for each
   expect([[entry], [entry, entry]]).toContainEqual(logged);
 });
 
-/** A class that takes milliseconds to compile, because re2js looks up the other case of each character. */
+/** A class that takes milliseconds to compile, because re2js looks up the upper and lower case of each character. */
 const SLOW_CLASS = "[a-z\\x{100}-\\x{1ffff}]";
 
 describe("a pattern to save", { timeout: 30_000 }, () => {
   const check = (pattern: string, others: readonly string[] = [], isForReplies = false) =>
     startThreads().threads.check("ws_a", { pattern, others, isForReplies });
 
-  test("is accepted beside 100 phrases", async () => {
+  test("is accepted together with 99 phrases", async () => {
     const others = Array.from({ length: 99 }, (_, number) => `\\bphrase ${number} word\\b`);
     expect(await check("secret", others, true)).toBeUndefined();
   });
@@ -176,7 +178,7 @@ describe("a pattern to save", { timeout: 30_000 }, () => {
   });
 
   test("is refused when the check exceeds the time limit of a job", async () => {
-    const { threads, countOf } = startThreads({ jobMs: 300 });
+    const { threads, countOf } = startThreads({ maxJobMs: 300 });
     const others = Array.from({ length: 40 }, (_, number) => `${SLOW_CLASS.repeat(20)}${number}`);
     await expect(threads.check("ws_a", { pattern: "rude", isForReplies: false, others })).rejects.toMatchObject({
       code: "patterns_too_large",

@@ -1,7 +1,0 @@
-/** Whether this is a run of `pnpm test:full`. */
-export const isFull = process.env.PARLEY_TEST_FULL === "1";
-
-/** Returns `full`, the size that the documents promise, in `pnpm test:full`, and the smaller `short` in `pnpm test`. */
-export function figure(short: number, full: number): number {
-  return isFull ? full : short;
-}

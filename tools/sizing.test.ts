@@ -101,8 +101,14 @@ test("the chart's own replicas are the table's first rows", () => {
 
 test("the connections are what the chart's pools add up to", () => {
   const pools = (["conversation", "quota", "llm-proxy"] as const).map((service) => component(service));
-  const total = pools.reduce((sum, { databasePool, replicas }) => sum + databasePool * (replicas + 1), 2);
-  expect(page).toContain(`That is ${total} with two replicas each`);
+  const total = (replicas: readonly number[]) =>
+    pools.reduce((sum, { databasePool }, index) => {
+      const count = Number(replicas[index]);
+      return sum + databasePool * (count + Math.ceil(count / 4));
+    }, 0);
+  expect(page).toContain(`That is ${total(pools.map(({ replicas }) => replicas))} with two replicas each`);
+  const largest = sizes.at(-1)?.cells.slice(1, 4).map((cell) => Number.parseInt(cell, 10)) ?? [];
+  expect(page).toContain(`and ${total(largest)} in the table's last row`);
 });
 
 test("a pod asks for what its service holds when warm, and the edge's limit has room for all its streams", () => {

@@ -235,6 +235,21 @@ describe("the chart", () => {
     expect(output).toContain(reason);
   });
 
+  it("adds up the connections of maximum replicas during a rollout, and refuses more than the server leaves", async () => {
+    const sets = [
+      "conversation.replicas=9,conversation.databasePool=20", // 9 + 3 in a rollout
+      "quota.autoscaling.enabled=true,quota.autoscaling.maxReplicas=4", // 4 + 1
+      "llmProxy.databaseHost=calls.example.com", // a server of its own
+    ];
+    const refused = await template("minimal", [...sets, "database.maxConnections=289"]);
+    expect(refused.code).toBe(1);
+    expect(refused.output).toContain(
+      "may open 290 database connections during a rollout, and database.maxConnections is 289: " +
+        "conversation (9 + 3) × 20, quota (4 + 1) × 10, as (replicas + surge) × databasePool. Lower databasePool",
+    );
+    expect((await template("minimal", [...sets, "database.maxConnections=290"])).code).toBe(0);
+  });
+
   it("renders the alerts with absolute runbook URLs", async () => {
     const [rule] = ofKind((await render("production")).manifests, "PrometheusRule") as [Manifest];
     const source = await readFile(join(CHART, "files/alerts.yaml"), "utf8");

@@ -18,7 +18,7 @@ spec:
     type: RollingUpdate
     rollingUpdate:
       maxUnavailable: 0
-      maxSurge: 25%
+      maxSurge: {{ include "parley.maxSurgePercent" . }}%
   selector:
     matchLabels:
       {{- include "parley.selectorLabels" . | nindent 6 }}

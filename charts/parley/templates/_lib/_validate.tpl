@@ -28,4 +28,23 @@
 {{- fail (printf "sso.%s is empty. The edge needs it to check access tokens; see docs/install/sso.md." $name) -}}
 {{- end -}}
 {{- end -}}
+{{- include "parley.validate.connections" . -}}
+{{- end -}}
+
+{{/* Services with a server of their own do not count. */}}
+{{- define "parley.validate.connections" -}}
+{{- $total := 0 -}}
+{{- $explanations := list -}}
+{{- range $name, $values := dict "conversation" .Values.conversation "quota" .Values.quota "llm-proxy" .Values.llmProxy -}}
+{{- if not $values.databaseHost -}}
+{{- $connections := include "parley.connections" (dict "name" $name "values" $values) | fromJson -}}
+{{- $total = add $total (int $connections.count) -}}
+{{- $explanations = append $explanations $connections.explanation -}}
+{{- end -}}
+{{- end -}}
+{{- with .Values.database.maxConnections -}}
+{{- if gt $total (int .) -}}
+{{- fail (printf "the services may open %d database connections during a rollout, and database.maxConnections is %d: %s, as (replicas + surge) × databasePool. Lower databasePool, replicas or autoscaling.maxReplicas, or raise the limit; see docs/install/sizing.md." $total (int .) (join ", " $explanations)) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}

@@ -107,7 +107,11 @@ test("the number of database connections is the sum of the chart's pools", () =>
       return sum + databasePool * (count + Math.ceil(count / 4));
     }, 0);
   expect(page).toContain(`That is ${total(pools.map(({ replicas }) => replicas))} with two replicas each`);
-  const largest = sizes.at(-1)?.cells.slice(1, 4).map((cell) => Number.parseInt(cell, 10)) ?? [];
+  const largest =
+    sizes
+      .at(-1)
+      ?.cells.slice(1, 4)
+      .map((cell) => Number.parseInt(cell, 10)) ?? [];
   expect(page).toContain(`and ${total(largest)} in the table's last row`);
 });
 

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { glob, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -167,10 +167,11 @@ describe("the documents", () => {
     const { migrations } = parse(await readFile(join(CHART, "values.yaml"), "utf8")) as {
       migrations: { activeDeadlineSeconds: number };
     };
-    const files = [
-      ...(await Array.fromAsync(glob("{README.md,docs/**/*.md,charts/parley/README.md}", { cwd: ROOT }))),
-      ...["charts/parley/templates/NOTES.txt", "charts/parley/templates/doctor/_doctor.tpl"],
+    const all = [
+      ...(await readdir(join(ROOT, "docs"), { recursive: true })).map((file) => `docs/${file}`),
+      ...["README.md", "charts/parley/README.md", "charts/parley/templates/doctor/_doctor.tpl"],
     ];
+    const files = all.filter((file) => /\.(md|tpl)$/.test(file));
     const commands = await Promise.all(
       files.map(async (file) => {
         const text = (await readFile(join(ROOT, file), "utf8")).replaceAll("\\\n", "");

@@ -53,12 +53,10 @@ spec:
                 seconds: {{ .values.preStopSeconds }}
           resources:
             {{- toYaml .values.resources | nindent 12 }}
-          {{- with include "parley.mounts" . | trim }}
-          volumeMounts:
-            {{- . | nindent 12 }}
+          {{- with include "parley.containerExtras" . | trim }}
+          {{- . | nindent 10 }}
           {{- end }}
-      {{- with include "parley.volumes" . | trim }}
-      volumes:
-        {{- . | nindent 8 }}
-      {{- end }}
+        {{- with (include "parley.pod" . | fromJson).extraContainers }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
 {{- end -}}

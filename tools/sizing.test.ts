@@ -101,8 +101,18 @@ test("the first two rows have the chart's default replicas", () => {
 
 test("the number of database connections is the sum of the chart's pools", () => {
   const pools = (["conversation", "quota", "llm-proxy"] as const).map((service) => component(service));
-  const total = pools.reduce((sum, { databasePool, replicas }) => sum + databasePool * (replicas + 1), 2);
-  expect(page).toContain(`That is ${total} with two replicas each`);
+  const total = (replicas: readonly number[]) =>
+    pools.reduce((sum, { databasePool }, index) => {
+      const count = Number(replicas[index]);
+      return sum + databasePool * (count + Math.ceil(count / 4));
+    }, 0);
+  expect(page).toContain(`That is ${total(pools.map(({ replicas }) => replicas))} with two replicas each`);
+  const largest =
+    sizes
+      .at(-1)
+      ?.cells.slice(1, 4)
+      .map((cell) => Number.parseInt(cell, 10)) ?? [];
+  expect(page).toContain(`and ${total(largest)} in the table's last row`);
 });
 
 test("memory requests cover a warm service, and the edge's limit covers its maximum of streams", () => {

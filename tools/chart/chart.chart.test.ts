@@ -26,6 +26,22 @@ import { CHART, type Rendered, render, template, valuesFile, valuesNames } from 
 import { unknownKeys } from "./unknown-keys.ts";
 import { schemaProblems } from "./validate.ts";
 
+type RuleGroup = { name: string; rules: { expr: string; labels: Record<string, string> }[] };
+
+/** Removes what limits the rules to one installation. */
+function withoutInstallation(groups: RuleGroup[]): unknown[] {
+  return groups.map(({ name, rules }) => ({
+    name,
+    rules: rules.map(({ expr, labels: { namespace: _namespace, release: _release, ...labels }, ...rule }) => ({
+      ...rule,
+      expr: expr
+        .replaceAll('{namespace="chat", release="parley"}', "")
+        .replaceAll('{namespace="chat", release="parley", ', "{"),
+      ...(Object.keys(labels).length === 0 ? {} : { labels }),
+    })),
+  }));
+}
+
 const names = await valuesNames();
 
 describe.each(names)("the chart with %s values", (name) => {
@@ -235,13 +251,27 @@ describe("the chart", () => {
     expect(output).toContain(reason);
   });
 
+  it("adds up the connections of maximum replicas during a rollout, and refuses more than the server leaves", async () => {
+    const sets = [
+      "conversation.replicas=9,conversation.databasePool=20", // 9 + 3 in a rollout
+      "quota.autoscaling.enabled=true,quota.autoscaling.maxReplicas=4", // 4 + 1
+      "llmProxy.databaseHost=calls.example.com", // a server of its own
+    ];
+    const refused = await template("minimal", [...sets, "database.maxConnections=289"]);
+    expect(refused.code).toBe(1);
+    expect(refused.output).toContain(
+      "may open 290 database connections during a rollout, and database.maxConnections is 289: " +
+        "conversation (9 + 3) × 20, quota (4 + 1) × 10, as (replicas + surge) × databasePool. Lower databasePool",
+    );
+    expect((await template("minimal", [...sets, "database.maxConnections=290"])).code).toBe(0);
+  });
+
   it("renders the alerts with absolute runbook URLs", async () => {
     const [rule] = ofKind((await render("production")).manifests, "PrometheusRule") as [Manifest];
     const source = await readFile(join(CHART, "files/alerts.yaml"), "utf8");
     const base = "https://git.example.com/parley/blob/main/docs/operations/runbooks/";
-    expect(rule.spec).toEqual(
-      parse(source.replaceAll("runbook_url: docs/operations/runbooks/", `runbook_url: ${base}`)),
-    );
+    const { groups } = parse(source.replaceAll("runbook_url: docs/operations/runbooks/", `runbook_url: ${base}`));
+    expect(withoutInstallation(rule.spec.groups)).toEqual(groups);
     const urls = JSON.stringify(rule.spec).match(/"runbook_url":"[^"]+"/g) ?? [];
     expect(urls.length).toBeGreaterThan(0);
     expect(urls.filter((url) => !url.startsWith(`"runbook_url":"${base}`))).toEqual([]);
@@ -254,9 +284,14 @@ describe("the chart", () => {
     const files = await readdir(folder);
     expect(new Set(files)).toEqual(new Set(Object.keys(DASHBOARDS).map((name) => `${name}.json`)));
     for (const file of files) {
-      const configMap = dashboards.find(({ data }) => `parley-${file}` in (data as object));
+      const configMap = dashboards.find(({ data }) => `chat-parley-${file}` in (data as object));
       const { data } = configMap as unknown as { data: Record<string, string> };
-      expect(JSON.parse(data[`parley-${file}`] ?? "")).toEqual(JSON.parse(await readFile(join(folder, file), "utf8")));
+      const { panels } = JSON.parse(await readFile(join(folder, file), "utf8")) as { panels: object[] };
+      const own = JSON.stringify(panels).replaceAll(
+        String.raw`namespace=~\"$namespace\"`,
+        String.raw`namespace=\"chat\", release=\"parley\"`,
+      );
+      expect(JSON.parse(data[`chat-parley-${file}`] ?? "")).toMatchObject({ panels: JSON.parse(own) as object[] });
     }
   });
 
@@ -282,6 +317,7 @@ describe("the chart", () => {
     expect(endpoint.relabelings).toEqual([
       { targetLabel: "application", replacement: "parley" },
       { sourceLabels: ["__meta_kubernetes_pod_label_app_kubernetes_io_component"], targetLabel: "service" },
+      { sourceLabels: ["__meta_kubernetes_pod_label_app_kubernetes_io_instance"], targetLabel: "release" },
     ]);
     // The service label that the alerts use must be the component's name.
     const { manifests } = await render("production");

@@ -63,12 +63,22 @@ const FACTS: Readonly<Record<string, Facts>> = {
       "cli, conversation 443 5432, edge 6379 8443, llm-proxy 443 5432 11434, migrations 5432, quota 5432",
     databases: "parley-rw.databases.svc:5432/parley?sslmode=no-verify",
   },
+  openshift: {
+    ...MINIMAL,
+    images: `${images(["cli", ...SERVICES])}, registry.example.com/log-forwarder:1.4.0`,
+    pods: MINIMAL.pods.replaceAll("user 1000", "user of the platform"),
+    networkPolicies:
+      "cli 5353, conversation 443 3307 5353 5432, edge 443 5353 6379, llm-proxy 443 3307 5353 5432 8443, " +
+      "migrations 443 3307 5353 5432, quota 443 3307 5353 5432",
+    databases: "127.0.0.1:5432/parley",
+    rest: "ConfigMap parley-environment, ConfigMap parley-llm-proxy, PodMonitor parley",
+  },
   "single-namespace-restricted": {
     ...MINIMAL,
     runs: "Job chat-migrations-1 without hook",
     images: images(["cli", ...SERVICES], "mirror.example.internal/parley/"),
     services: MINIMAL.services.replaceAll("parley", "chat").replace("ClusterIP", "LoadBalancer"),
-    networkPolicies: "cli, conversation 443 5432, edge 443 6379, llm-proxy 443 5432, migrations 5432, quota 5432",
+    networkPolicies: "cli, conversation 443 5432, edge 443 6379, llm-proxy 443 5432 8000, migrations 5432, quota 5432",
     databases: "postgres:5432/chat?sslmode=verify-full",
   },
 };
@@ -98,6 +108,20 @@ const DIFFERENCES: Readonly<Record<string, { added: readonly string[]; missing: 
       "edge REDIS_URL=parley/REDIS_URL",
       "llm-proxy DEFAULT_MODEL=ollama:llama3.2",
       "llm-proxy OLLAMA_HOST=http://ollama.models.svc:11434",
+    ],
+    missing: [],
+  },
+  openshift: {
+    added: [
+      "cli NODE_EXTRA_CA_CERTS=/etc/parley/ca-bundle/ca.crt",
+      "conversation NODE_EXTRA_CA_CERTS=/etc/parley/ca-bundle/ca.crt",
+      "edge NODE_EXTRA_CA_CERTS=/etc/parley/ca-bundle/ca.crt",
+      "edge TRUSTED_PROXIES=10.128.0.0/14",
+      "edge REDIS_URL=parley/REDIS_URL",
+      "llm-proxy NODE_EXTRA_CA_CERTS=/etc/parley/ca-bundle/ca.crt",
+      "llm-proxy LLM_CONFIG=/etc/parley/llm/llm.yaml",
+      "quota NODE_EXTRA_CA_CERTS=/etc/parley/ca-bundle/ca.crt",
+      "migrations NODE_EXTRA_CA_CERTS=/etc/parley/ca-bundle/ca.crt",
     ],
     missing: [],
   },

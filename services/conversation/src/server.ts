@@ -31,6 +31,7 @@ import {
   runPeriodically,
   startOpsServer,
 } from "@parley/service-kit";
+import { migrations } from "../migrations/index.ts";
 import { auditAdmin } from "./audit/audit.admin.ts";
 import { createAuditTask } from "./audit/audit.worker.ts";
 import { moderationAdmin } from "./bot-rules/moderation.admin.ts";
@@ -122,7 +123,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       port: config.opsPort,
       adminToken: config.adminToken,
       registry,
-      isReady: createReadinessProbe(database),
+      isReady: createReadinessProbe(database, { schema: "conversation", migrations }, log),
       admin,
     },
     log,

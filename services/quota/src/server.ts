@@ -13,6 +13,7 @@ import {
   rpcServerHistogram,
   startOpsServer,
 } from "@parley/service-kit";
+import { migrations } from "../migrations/index.ts";
 import { handleGetMonth } from "./audit/get-month.rpc.ts";
 import { handleListMonthTurns } from "./audit/list-month-turns.rpc.ts";
 import { turnEntryAdmin } from "./audit/turn-entry.admin.ts";
@@ -45,7 +46,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       port: config.opsPort,
       adminToken: config.adminToken,
       registry,
-      isReady: createReadinessProbe(database),
+      isReady: createReadinessProbe(database, { schema: "quota", migrations }, log),
       admin: (router) => {
         router.service(
           WorkspaceAdminService,

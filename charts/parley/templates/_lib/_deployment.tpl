@@ -18,7 +18,7 @@ spec:
     type: RollingUpdate
     rollingUpdate:
       maxUnavailable: 0
-      maxSurge: 25%
+      maxSurge: {{ include "parley.maxSurgePercent" . }}%
   selector:
     matchLabels:
       {{- include "parley.selectorLabels" . | nindent 6 }}
@@ -53,12 +53,10 @@ spec:
                 seconds: {{ .values.preStopSeconds }}
           resources:
             {{- toYaml .values.resources | nindent 12 }}
-          {{- with include "parley.mounts" . | trim }}
-          volumeMounts:
-            {{- . | nindent 12 }}
+          {{- with include "parley.containerExtras" . | trim }}
+          {{- . | nindent 10 }}
           {{- end }}
-      {{- with include "parley.volumes" . | trim }}
-      volumes:
-        {{- . | nindent 8 }}
-      {{- end }}
+        {{- with (include "parley.pod" . | fromJson).extraContainers }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
 {{- end -}}

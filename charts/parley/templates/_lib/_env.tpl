@@ -7,6 +7,14 @@
       key: {{ default .env .key }}
 {{- end -}}
 
+{{/* Variables of every container. */}}
+{{- define "parley.commonEnv" -}}
+{{- if .root.Values.caBundle.existingConfigMap }}
+- name: NODE_EXTRA_CA_CERTS
+  value: /etc/parley/ca-bundle/ca.crt
+{{- end }}
+{{- end -}}
+
 {{- define "parley.serviceEnv" -}}
 - name: HOST
   value: 0.0.0.0
@@ -14,6 +22,7 @@
   value: {{ .root.Values.logLevel }}
 - name: DRAIN_MS
   value: {{ mul .values.drainSeconds 1000 | quote }}
+{{- include "parley.commonEnv" . }}
 {{ include "parley.secretEnv" (dict "root" .root "env" "INTERNAL_TOKEN") }}
 {{ include "parley.secretEnv" (dict "root" .root "env" "ADMIN_TOKEN") }}
 {{- if .root.Values.mtls.enabled }}

@@ -32,6 +32,9 @@ spec:
     {{- if and .root.Values.tracing.endpoint (has .name (list "edge" "conversation" "quota" "llm-proxy")) }}
     {{- include "parley.toCollector" .root | nindent 4 }}
     {{- end }}
+    {{- with get .root.Values.networkPolicy.extraEgress (camelcase .name | untitle) }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
 {{- end }}
 {{- end -}}
 
@@ -93,10 +96,12 @@ spec:
 
 {{- define "parley.toDns" -}}
 - ports:
-    - port: 53
+    {{- range .Values.networkPolicy.dnsPorts }}
+    - port: {{ . }}
       protocol: UDP
-    - port: 53
+    - port: {{ . }}
       protocol: TCP
+    {{- end }}
   {{- with .Values.networkPolicy.dns }}
   to:
     {{- toYaml . | nindent 4 }}

@@ -28,4 +28,77 @@
 {{- fail (printf "sso.%s is empty. The edge needs it to check access tokens; see docs/install/sso.md." $name) -}}
 {{- end -}}
 {{- end -}}
+{{- include "parley.validate.connections" . -}}
+{{- if .Values.networkPolicy.enabled -}}
+{{- include "parley.validate.networkPolicy" . -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Services with a server of their own do not count. */}}
+{{- define "parley.validate.connections" -}}
+{{- $total := 0 -}}
+{{- $explanations := list -}}
+{{- range $name, $values := dict "conversation" .Values.conversation "quota" .Values.quota "llm-proxy" .Values.llmProxy -}}
+{{- if not $values.databaseHost -}}
+{{- $connections := include "parley.connections" (dict "name" $name "values" $values) | fromJson -}}
+{{- $total = add $total (int $connections.count) -}}
+{{- $explanations = append $explanations $connections.explanation -}}
+{{- end -}}
+{{- end -}}
+{{- with .Values.database.maxConnections -}}
+{{- if gt $total (int .) -}}
+{{- fail (printf "the services may open %d database connections during a rollout, and database.maxConnections is %d: %s, as (replicas + surge) × databasePool. Lower databasePool, replicas or autoscaling.maxReplicas, or raise the limit; see docs/install/sizing.md." $total (int .) (join ", " $explanations)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Fails if the NetworkPolicies block Prometheus or a provider of the values. */}}
+{{- define "parley.validate.networkPolicy" -}}
+{{- if and (or .Values.podMonitor.enabled .Values.prometheusRule.enabled) (not .Values.networkPolicy.prometheus) -}}
+{{- fail "networkPolicy.prometheus is empty: the network policies block your Prometheus, which podMonitor and prometheusRule need. Name its peers; see docs/install/networks.md." -}}
+{{- end -}}
+{{- $urls := dict -}}
+{{- if .Values.llmProxy.config -}}
+{{- range $name, $provider := .Values.llmProxy.config.providers -}}
+{{- $_ := set $urls (printf "llmProxy.config.providers.%s.base_url" $name) $provider.base_url -}}
+{{- end -}}
+{{- else if not .Values.llmProxy.existingConfigMap -}}
+{{- $_ := set $urls "llmProxy.openaiBaseUrl" .Values.llmProxy.openaiBaseUrl -}}
+{{- with .Values.llmProxy.ollamaHost -}}
+{{- $isUrl := contains "://" . -}}
+{{- $hasPort := regexMatch ":[0-9]+$" . -}}
+{{- $_ := set $urls "llmProxy.ollamaHost" (printf "%s%s%s" (ternary "" "http://" $isUrl) . (ternary "" ":11434" (or $isUrl $hasPort))) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $url := $urls -}}
+{{- if and $url (not (include "parley.reachesProvider" (dict "root" $ "url" $url))) -}}
+{{- fail (printf "the network policies block the provider %s (%s): only public addresses at port 443 are open. Add a rule to networkPolicy.providers; see docs/install/networks.md." $url $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+Not empty if the llm-proxy's NetworkPolicy permits (dict "root" $ "url" …), as far as the values tell. A policy sees the port of a pod and
+not of its Service, so inside the cluster any additional rule is accepted.
+*/}}
+{{- define "parley.reachesProvider" -}}
+{{- $policy := .root.Values.networkPolicy -}}
+{{- $port := include "parley.urlPort" .url | int -}}
+{{- $host := regexReplaceAll ":[0-9]+$" (urlParse .url).host "" | trimAll "[]" -}}
+{{- $rules := concat $policy.providers (get $policy.extraEgress "llmProxy" | default list) -}}
+{{- if regexMatch "^(localhost|127[.].*|0[.]0[.]0[.]0|::1)$" $host -}}
+true
+{{- else if regexMatch `^[^.:]+$|[.]svc$|[.]svc[.]|[.]cluster[.]local$|^10[.]|^192[.]168[.]|^172[.](1[6-9]|2[0-9]|3[01])[.]|^169[.]254[.]|^100[.](6[4-9]|[7-9][0-9]|1[01][0-9]|12[0-7])[.]|^f[cde][0-9a-f]*:` $host -}}
+{{- if or $rules (and (not $policy.privateRanges) (eq $port 443)) }}true{{ end -}}
+{{- else if eq $port 443 -}}
+true
+{{- else -}}
+{{- range $rules -}}
+{{- range .ports | default (list dict) -}}
+{{- if or (not .port) (kindIs "string" .port) }}true
+{{- else if and (ge $port (int .port)) (le $port (int (default .port .endPort))) }}true
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}

@@ -1,4 +1,4 @@
-{{/* A component's volumes: certificates for mutual TLS, the database's certificate authority, the llm-proxy's configuration. */}}
+{{/* A component's volumes: certificates and authorities, the llm-proxy's configuration, and those of the values. */}}
 {{- define "parley.mounts" -}}
 {{- $root := .root -}}
 {{- if and $root.Values.mtls.enabled .mtls }}
@@ -15,6 +15,14 @@
 - name: llm-config
   mountPath: /etc/parley/llm
   readOnly: true
+{{- end }}
+{{- if $root.Values.caBundle.existingConfigMap }}
+- name: ca-bundle
+  mountPath: /etc/parley/ca-bundle
+  readOnly: true
+{{- end }}
+{{- with (include "parley.pod" . | fromJson).extraVolumeMounts }}
+{{ toYaml . }}
 {{- end }}
 {{- end -}}
 
@@ -43,6 +51,19 @@
   configMap:
     name: {{ . }}
 {{- end }}
+{{- end }}
+{{- with $root.Values.caBundle }}
+{{- if .existingConfigMap }}
+- name: ca-bundle
+  configMap:
+    name: {{ .existingConfigMap }}
+    items:
+      - key: {{ .key }}
+        path: ca.crt
+{{- end }}
+{{- end }}
+{{- with (include "parley.pod" . | fromJson).extraVolumes }}
+{{ toYaml . }}
 {{- end }}
 {{- end -}}
 

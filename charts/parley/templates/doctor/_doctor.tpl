@@ -2,7 +2,7 @@
 {{- define "parley.doctor.hook" -}}
 helm.sh/hook: test
 helm.sh/hook-weight: {{ .weight | quote }}
-helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded,hook-failed
 {{- end -}}
 
 {{/* Parley's public URL. */}}
@@ -28,7 +28,7 @@ https://{{ first .Values.httpRoute.hostnames }}
 To check that streams reach visitors without buffering:
 
 {{ if .Values.doctor.publicKey }}  helm --namespace {{ .Release.Namespace }} test {{ .Release.Name }} --logs
-{{- else }}  helm --namespace {{ .Release.Namespace }} upgrade {{ .Release.Name }} <CHART> --reuse-values --set doctor.publicKey=<KEY> --set doctor.origin=<ORIGIN>
+{{- else }}  helm --namespace {{ .Release.Namespace }} upgrade {{ .Release.Name }} <CHART> --reuse-values --timeout 15m --set doctor.publicKey=<KEY> --set doctor.origin=<ORIGIN>
   helm --namespace {{ .Release.Namespace }} test {{ .Release.Name }} --logs
 {{- end }}
 {{- end }}

@@ -14,13 +14,15 @@ export interface TcpProxy {
   corruptAfterBytes(count: number): void;
   /** Forwards nothing in either direction. Connections stay open. */
   stall(): void;
+  /** Forwards nothing on the connections that are open now. They stay open, and new ones work. */
+  stallOpen(): void;
   /** Delays all data by `ms` in each direction. */
   latency(ms: number): void;
   /** Resets all connections. Accepts new ones. */
   resetAll(): void;
   /** Resets all connections and refuses new ones. */
   drop(): Promise<void>;
-  /** Ends the faults stall, latency, cutAfterBytes, corruptAfterBytes and drop. */
+  /** Ends the faults stall, stallOpen, latency, cutAfterBytes, corruptAfterBytes and drop. */
   resume(): Promise<void>;
   close(): Promise<void>;
 }
@@ -39,7 +41,14 @@ export async function startTcpProxy({
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     const target = connect({ port: targetPort, host: targetHost, allowHalfOpen: true, noDelay: true });
-    const pair: Pair = { client, target, downLimit: faults.cutAfterBytes, goodBytes: faults.corruptAfterBytes };
+    const pair: Pair = {
+      client,
+      target,
+      isStalled: false,
+      downLimit: faults.cutAfterBytes,
+      goodBytes: faults.corruptAfterBytes,
+    };
+    const faultsOfPair = () => (pair.isStalled ? { ...faults, isStalled: true } : faults);
     pairs.add(pair);
     for (const socket of [client, target]) {
       // The close handler below resets both sides after an error.
@@ -50,14 +59,14 @@ export async function startTcpProxy({
       });
     }
     pump(client, target, {
-      faults: () => faults,
+      faults: faultsOfPair,
       send: (chunk) => {
         bytes.up += chunk.length;
         return target.write(chunk);
       },
     });
     pump(target, client, {
-      faults: () => faults,
+      faults: faultsOfPair,
       send: (chunk) => {
         const forwarded = corrupt(pair, chunk).subarray(0, pair.downLimit);
         pair.downLimit -= forwarded.length;
@@ -94,6 +103,9 @@ export async function startTcpProxy({
     stall: () => {
       faults = { ...faults, isStalled: true };
     },
+    stallOpen: () => {
+      for (const pair of pairs) pair.isStalled = true;
+    },
     latency: (ms) => {
       faults = { ...faults, latencyMs: ms };
     },
@@ -101,7 +113,10 @@ export async function startTcpProxy({
     drop,
     resume: async () => {
       faults = noFaults;
-      for (const pair of pairs) pair.downLimit = pair.goodBytes = Number.POSITIVE_INFINITY;
+      for (const pair of pairs) {
+        pair.isStalled = false;
+        pair.downLimit = pair.goodBytes = Number.POSITIVE_INFINITY;
+      }
       if (!server.listening) await listen(server, port);
     },
     close: drop,
@@ -111,6 +126,7 @@ export async function startTcpProxy({
 interface Pair {
   client: Socket;
   target: Socket;
+  isStalled: boolean;
   /** Remaining bytes from the target until the connection is closed. */
   downLimit: number;
   /** Remaining bytes from the target until one is inverted. */

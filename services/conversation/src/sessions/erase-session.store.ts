@@ -1,8 +1,10 @@
-import { type Database, transaction } from "@parley/service-kit";
+import { type Database, slowQuery, transaction } from "@parley/service-kit";
 import { type ClosedTurn, RECORD_CLOSED, SELECT_CLOSED } from "../turns/index.ts";
 
 /** Enough for a session of a million messages. */
-const TIMEOUT = "120s";
+const TIMEOUT_MS = 120_000;
+/** The client's limit, above the server's. */
+const QUERY_TIMEOUT_MS = TIMEOUT_MS + 2_000;
 
 const ERASE_SESSION = `
   UPDATE conversation.sessions
@@ -36,13 +38,13 @@ export async function eraseSession(
   workspaceId: string,
   sessionId: string,
 ): Promise<ClosedTurn[] | undefined> {
-  const session = [workspaceId, sessionId];
+  const query = (text: string) => slowQuery(text, [workspaceId, sessionId], QUERY_TIMEOUT_MS);
   return transaction(database, async (connection) => {
-    await connection.query(`SET LOCAL statement_timeout = '${TIMEOUT}'`);
-    const { rowCount } = await connection.query(ERASE_SESSION, session);
+    await connection.query(`SET LOCAL statement_timeout = ${TIMEOUT_MS}`);
+    const { rowCount } = await connection.query(query(ERASE_SESSION));
     if (rowCount === 0) return undefined;
-    const { rows } = await connection.query<ClosedTurn>(CANCEL_TURNS, session);
-    await connection.query(DELETE_CONTENT, session);
+    const { rows } = await connection.query<ClosedTurn>(query(CANCEL_TURNS));
+    await connection.query(query(DELETE_CONTENT));
     return rows;
   });
 }

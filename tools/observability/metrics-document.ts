@@ -15,6 +15,7 @@ import {
   closedTurns,
   embeddingGauge,
   outboxGauges,
+  retentionFailures,
   semanticSearches,
   settleLag,
 } from "../../services/conversation/src/metrics.ts";
@@ -36,6 +37,7 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     settleLag(registry);
     outboxGauges(registry, database, log);
     embeddingGauge(registry, unused, log);
+    retentionFailures(registry);
     semanticSearches(registry);
     createAuditTask(database, unused, registry, log);
     matchDurations(registry);

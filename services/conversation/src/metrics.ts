@@ -51,6 +51,14 @@ export function closedTurns(registry: Registry): TurnCounter {
   return counter;
 }
 
+export function retentionFailures(registry: Registry): Counter {
+  return new Counter({
+    name: "parley_retention_failures_total",
+    help: "Expired sessions that could not be erased, and workspaces whose expired sessions could not be listed.",
+    registers: [registry],
+  });
+}
+
 export function semanticSearches(registry: Registry): Counter<"result"> {
   const counter = new Counter({
     name: "parley_knowledge_semantic_searches_total",

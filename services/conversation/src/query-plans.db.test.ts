@@ -140,7 +140,10 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ["listing done turns for the audit", (database) => listDoneTurns(database, bot.workspaceId, lastMonth())],
   ["finding opened turns for the audit", (database) => findOpenedTurns(database, bot.workspaceId, [randomUUID()])],
   ["a turn's record", async (database) => findTurnRecord(database, bot.workspaceId, (await anyTurn()).messageId)],
-  ["listing expired sessions", (database) => listExpired(database, bot.workspaceId, 30, 50)],
+  [
+    "listing expired sessions",
+    (database) => listExpired(database, bot.workspaceId, { days: 30, limit: 50, after: undefined }),
+  ],
   ["erasing a session", async (database) => eraseSession(database, bot.workspaceId, (await anyTurn()).sessionId)],
 ])("%s scans no table", async (_, use) => {
   const statements = await statementsOf(db.database, use);

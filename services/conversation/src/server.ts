@@ -46,7 +46,7 @@ import { handleResolveKey } from "./keys/resolve-key.rpc.ts";
 import { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
 import { knowledgeAdmin } from "./knowledge/knowledge.admin.ts";
 import { SemanticSearch } from "./knowledge/semantic-search.service.ts";
-import { closedTurns, embeddingGauge, semanticSearches } from "./metrics.ts";
+import { closedTurns, embeddingGauge, retentionFailures, semanticSearches } from "./metrics.ts";
 import { eraseExpired } from "./retention/retention.worker.ts";
 import { handleExportSession } from "./sessions/export-session.rpc.ts";
 import { handleRateMessage } from "./sessions/rate-message.rpc.ts";
@@ -149,13 +149,14 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   );
   await grpc.listen();
   settler.start();
+  const failures = retentionFailures(registry);
   const tasks: PeriodicTask[] = [
     { name: "sweep", everyMs: (config.leaseSeconds * 1_000) / 6, run: () => sweeper.tick() },
     { name: "reconcile turns with usage", everyMs: () => AUDIT_EVERY_MS * (0.8 + Math.random() * 0.4), run: runAudit },
     {
       name: "erase expired sessions",
       everyMs: RETENTION_EVERY_MS,
-      run: (signal) => eraseExpired({ database, quota, onClosed, log }, signal),
+      run: (signal) => eraseExpired({ database, quota, onClosed, failures, log }, signal),
     },
     { name: "embed knowledge", everyMs: EMBED_EVERY_MS, run: (signal) => embeddings.run(signal) },
   ];

@@ -108,6 +108,19 @@ describe("startTcpProxy", () => {
     await expect.poll(text).toBe("held");
   });
 
+  it("stalls the open connections and serves new ones", async () => {
+    const proxy = await startEchoProxy();
+    const { socket, text } = await dial(proxy.port);
+    expect(await echo(socket, "a")).toBe("a");
+    proxy.stallOpen();
+    socket.write("b");
+    const next = await dial(proxy.port);
+    expect(await echo(next.socket, "c")).toBe("c");
+    expect([text(), socket.destroyed]).toEqual(["a", false]);
+    await proxy.resume();
+    await expect.poll(text).toBe("ab");
+  });
+
   it("delays each direction", async () => {
     const proxy = await startEchoProxy();
     const { socket } = await dial(proxy.port);

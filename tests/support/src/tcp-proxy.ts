@@ -14,13 +14,15 @@ export interface TcpProxy {
   corruptAfterBytes(count: number): void;
   /** Forwards nothing in either direction. Connections stay open. */
   stall(): void;
+  /** Forwards nothing on the connections that are open now. They stay open, and new ones work. */
+  stallOpen(): void;
   /** Delays all data by `ms` in each direction. */
   latency(ms: number): void;
   /** Resets all connections. Accepts new ones. */
   resetAll(): void;
   /** Resets all connections and refuses new ones. */
   drop(): Promise<void>;
-  /** Ends the faults stall, latency, cutAfterBytes, corruptAfterBytes and drop. */
+  /** Ends the faults stall, stallOpen, latency, cutAfterBytes, corruptAfterBytes and drop. */
   resume(): Promise<void>;
   close(): Promise<void>;
 }
@@ -42,9 +44,11 @@ export async function startTcpProxy({
     const pair: Pair = {
       client,
       target,
+      isStalled: false,
       bytesUntilCut: faults.cutAfterBytes,
       bytesUntilCorruption: faults.corruptAfterBytes,
     };
+    const faultsOfPair = () => (pair.isStalled ? { ...faults, isStalled: true } : faults);
     pairs.add(pair);
     for (const socket of [client, target]) {
       // The close handler below resets both sides after an error.
@@ -55,14 +59,14 @@ export async function startTcpProxy({
       });
     }
     pump(client, target, {
-      faults: () => faults,
+      faults: faultsOfPair,
       send: (chunk) => {
         bytes.up += chunk.length;
         return target.write(chunk);
       },
     });
     pump(target, client, {
-      faults: () => faults,
+      faults: faultsOfPair,
       send: (chunk) => {
         const forwarded = corrupt(pair, chunk).subarray(0, pair.bytesUntilCut);
         pair.bytesUntilCut -= forwarded.length;
@@ -99,6 +103,9 @@ export async function startTcpProxy({
     stall: () => {
       faults = { ...faults, isStalled: true };
     },
+    stallOpen: () => {
+      for (const pair of pairs) pair.isStalled = true;
+    },
     latency: (ms) => {
       faults = { ...faults, latencyMs: ms };
     },
@@ -106,7 +113,10 @@ export async function startTcpProxy({
     drop,
     resume: async () => {
       faults = noFaults;
-      for (const pair of pairs) pair.bytesUntilCut = pair.bytesUntilCorruption = Number.POSITIVE_INFINITY;
+      for (const pair of pairs) {
+        pair.isStalled = false;
+        pair.bytesUntilCut = pair.bytesUntilCorruption = Number.POSITIVE_INFINITY;
+      }
       if (!server.listening) await listen(server, port);
     },
     close: drop,
@@ -116,6 +126,7 @@ export async function startTcpProxy({
 interface Pair {
   client: Socket;
   target: Socket;
+  isStalled: boolean;
   /** The connection is closed after this many more bytes from the target. */
   bytesUntilCut: number;
   /** One byte is inverted after this many more bytes from the target. */

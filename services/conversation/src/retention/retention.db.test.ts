@@ -2,13 +2,15 @@ import { create } from "@bufbuild/protobuf";
 import { GetWorkspaceResponseSchema } from "@parley/rpc/quota";
 import { createLogger } from "@parley/service-kit";
 import { statementsOf } from "@parley/service-kit/testing";
-import { expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { eraseExpired } from "./retention.worker.ts";
 
 const system = useTestSystem();
+const failures = { inc: vi.fn() };
+beforeEach(() => failures.inc.mockClear());
 
 function eraseAll(signal = new AbortController().signal, database = system.database) {
   const { quota } = system;
@@ -22,6 +24,7 @@ function eraseAll(signal = new AbortController().signal, database = system.datab
           }),
       },
       onClosed: () => undefined,
+      failures,
       log: createLogger("test", "silent"),
     },
     signal,
@@ -67,7 +70,7 @@ test("erases several batches in one run, with one transaction per session and a 
   const lists = statements.filter(
     ({ text, values }) => text.includes("ORDER BY last_activity_at") && values[0] === bot.workspaceId,
   );
-  expect(lists.map(({ values }) => values.slice(1))).toEqual([
+  expect(lists.map(({ values }) => values.slice(1, 3))).toEqual([
     [1, 50],
     [1, 50],
   ]);
@@ -82,4 +85,39 @@ test("erases nothing when the signal is aborted, and the rest in the next run", 
   for (let i = 0; i < 3; i++) await inactiveSession(2, bot);
   expect(await eraseAll(AbortSignal.abort())).toBe(0);
   expect(await eraseAll()).toBe(3);
+});
+
+test("keeps a session that becomes active between the listing and its erasure", async () => {
+  const bot = await createBot(system.database);
+  system.quota.retentionDays.set(bot.workspaceId, 1);
+  const session = await inactiveSession(2, bot);
+  const connection = await system.admin.connect();
+  await connection.query("BEGIN");
+  // The uncommitted activity, like OpenTurn's, locks the row that the erasure has listed.
+  await connection.query("UPDATE conversation.sessions SET last_activity_at = now() WHERE session_id = $1", [
+    session.sessionId,
+  ]);
+  const erasing = eraseAll();
+  const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+  await expect.poll(async () => (await system.admin.query(waiting)).rowCount, { timeout: 10_000 }).toBe(1);
+  await connection.query("COMMIT");
+  connection.release();
+  expect(await erasing).toBe(0);
+  expect(await messagesOf(session)).toBe(2);
+});
+
+test("skips and counts sessions that cannot be erased, and erases the others", async () => {
+  const bot = await createBot(system.database);
+  system.quota.retentionDays.set(bot.workspaceId, 1);
+  const broken = await inactiveSession(3, bot);
+  const good = await inactiveSession(2, bot);
+  await system.admin.query(`
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
+    CREATE TRIGGER refuse BEFORE DELETE ON conversation.messages FOR EACH ROW
+      WHEN (OLD.session_id = '${broken.sessionId}') EXECUTE FUNCTION refuse()`);
+  expect(await eraseAll()).toBe(1);
+  expect(failures.inc).toHaveBeenCalledOnce();
+  expect([await messagesOf(broken), await messagesOf(good)]).toEqual([2, 0]);
+  await system.admin.query("DROP TRIGGER refuse ON conversation.messages");
+  expect(await eraseAll()).toBe(1);
 });

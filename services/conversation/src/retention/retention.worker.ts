@@ -1,9 +1,9 @@
 import type { RpcClient } from "@parley/rpc";
 import type { QuotaService } from "@parley/rpc/quota";
-import { type Database, type Logger, pause } from "@parley/service-kit";
+import { type Counter, type Database, type Logger, pause } from "@parley/service-kit";
 import { eraseSession } from "../sessions/index.ts";
 import type { Settlement } from "../turns/index.ts";
-import { listExpired, listWorkspaceIds } from "./retention.store.ts";
+import { type ExpiredSession, listExpired, listWorkspaceIds } from "./retention.store.ts";
 
 /** Sessions erased between two pauses, each in its own transaction. */
 const BATCH = 50;
@@ -14,12 +14,13 @@ export type RetentionDeps = {
   database: Database;
   quota: Pick<RpcClient<typeof QuotaService>, "getWorkspace">;
   onClosed: (closed: readonly Settlement[]) => void;
+  failures: Pick<Counter, "inc">;
   log: Logger;
 };
 
 /**
- * Erases the sessions that are older than their workspace's retention, in batches, until none is left or the signal is aborted. Replicas
- * may run it concurrently. Returns the number of sessions erased.
+ * Erases the sessions that are older than their workspace's retention, in batches, until none is left or the signal is aborted. Skips a
+ * session that it cannot erase until the next run. Replicas may run it concurrently. Returns the number of sessions erased.
  */
 export async function eraseExpired(deps: RetentionDeps, signal: AbortSignal): Promise<number> {
   let erased = 0;
@@ -38,14 +39,29 @@ async function eraseExpiredOf(deps: RetentionDeps, workspaceId: string, signal: 
   try {
     const { workspace } = await deps.quota.getWorkspace({ workspaceId }, options);
     const days = workspace?.retentionDays ?? 0;
+    let last: ExpiredSession | undefined;
     for (let isMore = days > 0; isMore && !signal.aborted; ) {
-      const expired = await listExpired(deps.database, workspaceId, days, BATCH);
-      for (const sessionId of expired) deps.onClosed((await eraseSession(deps.database, workspaceId, sessionId)) ?? []);
-      erased += expired.length;
+      const expired = await listExpired(deps.database, workspaceId, { days, limit: BATCH, after: last });
+      for (const { id } of expired) if (await eraseOne(deps, workspaceId, id, days)) erased++;
+      last = expired.at(-1);
       isMore = expired.length === BATCH && (await pause(PAUSE_MS, signal));
     }
   } catch (error) {
-    deps.log.warn({ workspace_id: workspaceId, error }, "expired session erasure failed");
+    deps.failures.inc();
+    deps.log.warn({ workspace_id: workspaceId, error }, "expired sessions not listed");
   }
   return erased;
+}
+
+/** Returns whether the session was erased. Logs and counts a failure, so that the other sessions are erased. */
+async function eraseOne(deps: RetentionDeps, workspaceId: string, sessionId: string, days: number): Promise<boolean> {
+  try {
+    const closed = await eraseSession(deps.database, workspaceId, sessionId, days);
+    deps.onClosed(closed ?? []);
+    return closed !== undefined;
+  } catch (error) {
+    deps.failures.inc();
+    deps.log.warn({ workspace_id: workspaceId, session_id: sessionId, error }, "expired session erasure failed");
+    return false;
+  }
 }

@@ -1,4 +1,4 @@
-import type { Connection, Database } from "@parley/service-kit";
+import { type Connection, type Database, rollBack } from "@parley/service-kit";
 
 const time = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"')`;
 
@@ -42,11 +42,15 @@ export async function* exportSession(
   sessionId: string,
 ): AsyncGenerator<string, void, void> {
   const connection = await database.connect();
+  let failure: unknown;
   try {
     await connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     yield* documentPieces(connection, [workspaceId, sessionId]);
+  } catch (error) {
+    failure = error;
+    throw error;
   } finally {
-    await endTransaction(connection);
+    await rollBack(connection, failure);
   }
 }
 
@@ -77,14 +81,4 @@ async function* documentPieces(connection: Connection, session: [string, string]
 async function fetchRows(connection: Connection, count: number): Promise<string[]> {
   const { rows } = await connection.query<{ json: string }>(`FETCH ${count} FROM transcript`);
   return rows.map(({ json }) => json);
-}
-
-/** Ends the read-only transaction. If the rollback fails, the connection is closed instead of going back to the pool. */
-async function endTransaction(connection: Connection): Promise<void> {
-  try {
-    await connection.query("ROLLBACK");
-    connection.release();
-  } catch {
-    connection.release(true);
-  }
 }

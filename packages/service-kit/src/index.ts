@@ -58,3 +58,4 @@ export { checkTimeouts } from "./service-role.ts";
 export { readTracing, type TracingSettings } from "./tracing/settings.ts";
 export { openSpan, type Span, tracer, withSpan } from "./tracing/tracer.ts";
 export { withoutLockTimeout } from "./without-lock-timeout.ts";
+export { WorkspaceShares, type WorkspaceSharesOptions } from "./workspace-shares.ts";

@@ -1,10 +1,9 @@
 import { Worker } from "node:worker_threads";
-import { type Lifecycle, type Logger, type Registry, ServiceError } from "@parley/service-kit";
+import { type Lifecycle, type Logger, type Registry, ServiceError, WorkspaceShares } from "@parley/service-kit";
 import { type Candidate, MAX_BOT_SIZE, slowToCompileError } from "./acceptance.ts";
 import { type JobOutcome, matchDurations } from "./metrics.ts";
 import { PatternRefused } from "./pattern.ts";
 import type { Answer, Job, Match, MatchJob, Message } from "./thread.ts";
-import { WorkspaceShares } from "./workspace-shares.ts";
 
 const THREAD_URL = new URL("./thread.ts", import.meta.url);
 /** Two, so that a workspace, which runs one job at a time, never occupies all threads. */
@@ -19,6 +18,8 @@ const MAX_WAIT_MS = 5_000;
 const MAX_WAITING_CHARACTERS = 1_000_000;
 /** A workspace's share of the time of one thread. */
 const SHARE = 0.1;
+/** Thread time that an idle workspace may use at once. */
+const BURST_MS = 250;
 
 const OVERLOADED = "the workspace's moderation patterns take too long to match; try again later";
 
@@ -63,7 +64,7 @@ export class PatternThreadPool {
     this.#log = log;
     this.#durations = matchDurations(registry);
     this.#options = { maxJobMs: MAX_JOB_MS, maxWaitMs: MAX_WAIT_MS, share: SHARE, ...options };
-    this.#shares = new WorkspaceShares(this.#options.share);
+    this.#shares = new WorkspaceShares({ share: this.#options.share, burstMs: BURST_MS });
     lifecycle.onClose("pattern threads", () => this.#close());
   }
 

@@ -1,3 +1,5 @@
+import { setTimeout } from "node:timers/promises";
+import { invalid } from "@parley/service-kit";
 import { expect, test } from "vitest";
 import { DocumentQueue } from "./document-queue.ts";
 
@@ -9,10 +11,10 @@ function enqueue(
   queue: DocumentQueue,
   name: string,
   log: string[],
-  options: { bytes?: number; signal?: AbortSignal } = {},
+  options: { bytes?: number; signal?: AbortSignal; workspaceId?: string } = {},
 ) {
   const end = Promise.withResolvers<void>();
-  const done = queue.run(options.bytes ?? 0, options.signal ?? signal, async () => {
+  const done = queue.run({ workspaceId: "ws_a", bytes: 0, signal, ...options }, async () => {
     log.push(`${name} begins`);
     await end.promise;
     log.push(`${name} ends`);
@@ -71,11 +73,54 @@ test("removes a document from the queue when its caller cancels", async () => {
 });
 
 test("refuses a document after the maximum wait", async () => {
-  const queue = new DocumentQueue(50);
+  const queue = new DocumentQueue({ maxWaitMs: 50 });
   const log: string[] = [];
   const running = enqueue(queue, "running", log);
   await expect(enqueue(queue, "late", log).done).rejects.toMatchObject({ code: "too_many_documents" });
   running.end();
   await running.done;
   expect(log).toEqual(["running begins", "running ends"]);
+});
+
+test("delays a workspace's next document after an unreadable one that took long, and runs other workspaces' documents", async () => {
+  const queue = new DocumentQueue({ unreadableShares: { share: 0.1, burstMs: 0 } });
+  const log: string[] = [];
+  const bomb = enqueue(queue, "bomb", log);
+  const next = enqueue(queue, "next", log);
+  const other = enqueue(queue, "other", log, { workspaceId: "ws_b" });
+  next.end();
+  other.end();
+  await setTimeout(20);
+  const failedAt = performance.now();
+  bomb.fail(invalid("content cannot be read", "unreadable_document"));
+  await expect(bomb.done).rejects.toThrow("cannot be read");
+  await other.done;
+  expect(log).toEqual(["bomb begins", "other begins", "other ends"]);
+  await next.done;
+  expect(performance.now() - failedAt).toBeGreaterThan(9 * 20 - 20);
+});
+
+test("a document that is read, however long it takes, does not delay the workspace's next one", async () => {
+  const queue = new DocumentQueue({ maxWaitMs: 200, unreadableShares: { share: 0.01, burstMs: 0 } });
+  const log: string[] = [];
+  const long = enqueue(queue, "long", log);
+  const next = enqueue(queue, "next", log);
+  await setTimeout(20);
+  long.end();
+  next.end();
+  await next.done;
+  expect(log).toEqual(["long begins", "long ends", "next begins", "next ends"]);
+});
+
+test("says why a document is refused after unreadable ones that took long", async () => {
+  const queue = new DocumentQueue({ maxWaitMs: 50, unreadableShares: { share: 0.01, burstMs: 0 } });
+  const log: string[] = [];
+  const bomb = enqueue(queue, "bomb", log);
+  await setTimeout(20);
+  bomb.fail(invalid("content cannot be read", "unreadable_document"));
+  await expect(bomb.done).rejects.toThrow("cannot be read");
+  await expect(enqueue(queue, "next", log).done).rejects.toMatchObject({
+    code: "too_many_documents",
+    message: expect.stringContaining("could not be read and took too long: try again in"),
+  });
 });

@@ -40,3 +40,6 @@ function textBlocks(text: string): Block[] {
 function withoutFrontMatter(text: string): string {
   return text.replace(/^---\r?\n[\s\S]*?\r?\n---\r?\n/, "");
 }
+
+/** Code of the error for a document that cannot be read within the limits. */
+export const UNREADABLE_DOCUMENT = "unreadable_document";

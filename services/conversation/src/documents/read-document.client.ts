@@ -3,7 +3,7 @@ import { constants, setPriority } from "node:os";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { invalid } from "@parley/service-kit";
-import type { Format } from "./document.ts";
+import { type Format, UNREADABLE_DOCUMENT } from "./document.ts";
 import { CANNOT_READ, parsePiece } from "./document-piece.ts";
 import type { IndexedDocument, IndexedPiece } from "./index-document.ts";
 
@@ -154,5 +154,5 @@ function tooMuchText(): Error {
 }
 
 function unreadable(reason: string): Error {
-  return invalid(`content cannot be read: ${reason}`, "unreadable_document");
+  return invalid(`content cannot be read: ${reason}`, UNREADABLE_DOCUMENT);
 }

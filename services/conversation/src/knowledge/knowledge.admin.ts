@@ -45,7 +45,7 @@ export function knowledgeAdmin({
       const requestedLanguage = requireLanguage(request.language);
       const botId = await requireBotId(database, request);
       const sent = url === "" ? readContent(request) : undefined;
-      return queue.run(request.content.length, signal, async () => {
+      return queue.run({ workspaceId, bytes: request.content.length, signal }, async () => {
         const raw = sent ?? (await fetchContent(request, egress));
         const document = await readDocument(raw, { signal });
         if (document.chunks === 0) throw invalid("content holds no text");

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { WorkspaceShares } from "./workspace-shares.ts";
 
-test("allows a burst of 250 ms", () => {
-  const shares = new WorkspaceShares(0.25);
+test("allows a burst", () => {
+  const shares = new WorkspaceShares({ share: 0.25, burstMs: 250 });
   shares.charge("a", 250, 10_000);
   expect(shares.waitMs("a", 10_000)).toBe(0);
   shares.charge("a", 10, 10_000);
@@ -11,7 +11,7 @@ test("allows a burst of 250 ms", () => {
 });
 
 test("over a minute, a busy workspace gets its share of the time and one burst", () => {
-  const shares = new WorkspaceShares(0.25);
+  const shares = new WorkspaceShares({ share: 0.25, burstMs: 250 });
   let now = 5_000;
   let worked = 0;
   while (now < 65_000) {
@@ -25,14 +25,14 @@ test("over a minute, a busy workspace gets its share of the time and one burst",
 });
 
 test("idle time does not increase the burst", () => {
-  const shares = new WorkspaceShares(0.25);
+  const shares = new WorkspaceShares({ share: 0.25, burstMs: 250 });
   shares.charge("a", 1, 0);
   shares.charge("a", 260, 1_000_000);
   expect(shares.waitMs("a", 1_000_000)).toBe(40);
 });
 
 test("work of one workspace does not delay another", () => {
-  const shares = new WorkspaceShares(0.25);
+  const shares = new WorkspaceShares({ share: 0.25, burstMs: 250 });
   shares.charge("a", 10_000, 0);
   expect(shares.waitMs("b", 0)).toBe(0);
 });

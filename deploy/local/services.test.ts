@@ -51,6 +51,7 @@ describe("serviceSpecs", () => {
     expect(holders(all, "llm-secret")).toEqual(["llm-proxy"]);
     expect(holders(all, "openai-secret")).toEqual(["llm-proxy"]);
     expect(holders(all, "redis-secret")).toEqual(["edge"]);
+    expect(holders(all, "admin-secret")).toEqual(["quota", "conversation", "llm-proxy"]);
     expect(holders(all, "OTHER")).toEqual([]);
   });
 

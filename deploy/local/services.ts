@@ -37,7 +37,7 @@ export async function serviceSpecs(inputs: ServiceInputs): Promise<Record<Servic
       ...config.machine,
       HOST: LOOPBACK,
       OPS_PORT: String(opsPort),
-      ADMIN_TOKEN: secrets.adminToken,
+      ...(name !== "edge" && { ADMIN_TOKEN: secrets.adminToken }),
       INTERNAL_TOKEN: secrets.internalToken,
       ...own,
       ...config.passedOn[name],

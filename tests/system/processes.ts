@@ -49,7 +49,7 @@ export async function createService(name: ServiceName, env: Record<string, strin
         cwd: root,
         env: {
           INTERNAL_TOKEN,
-          ADMIN_TOKEN,
+          ...(name !== "edge" && { ADMIN_TOKEN }),
           PUBLIC_HOST: "127.0.0.1",
           OPS_PORT: String(opsPort),
           [name === "edge" ? "PORT" : "GRPC_PORT"]: String(port),

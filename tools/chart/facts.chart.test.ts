@@ -83,7 +83,8 @@ const FACTS: Readonly<Record<string, Facts>> = {
   },
 };
 
-const EVERY_SERVICE = ["HOST", "LOG_LEVEL", "DRAIN_MS", "INTERNAL_TOKEN", "ADMIN_TOKEN"];
+const EVERY_SERVICE = ["HOST", "LOG_LEVEL", "DRAIN_MS", "INTERNAL_TOKEN"];
+const ADMIN = ["ADMIN_TOKEN"];
 const DATABASE = ["DATABASE_URL", "PGPASSWORD", "DATABASE_POOL"];
 const TOKENS = ["JWT_ISSUER", "JWT_AUDIENCE", "JWKS_URL", "JWT_WORKSPACE_CLAIM"];
 const STREAMS = ["MAX_STREAMS", "MAX_STREAMS_PER_CLIENT"];
@@ -91,9 +92,9 @@ const STREAMS = ["MAX_STREAMS", "MAX_STREAMS_PER_CLIENT"];
 /** The environment of each component with the minimal values. */
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   edge: [...EVERY_SERVICE, "CONVERSATION_TARGET", "QUOTA_TARGET", "LLM_TARGET", ...TOKENS, ...STREAMS],
-  conversation: [...EVERY_SERVICE, "KEY_PREFIX", "QUOTA_TARGET", "LLM_TARGET", ...DATABASE],
-  quota: [...EVERY_SERVICE, ...DATABASE],
-  "llm-proxy": [...EVERY_SERVICE, ...DATABASE],
+  conversation: [...EVERY_SERVICE, ...ADMIN, "KEY_PREFIX", "QUOTA_TARGET", "LLM_TARGET", ...DATABASE],
+  quota: [...EVERY_SERVICE, ...ADMIN, ...DATABASE],
+  "llm-proxy": [...EVERY_SERVICE, ...ADMIN, ...DATABASE],
   cli: ["PARLEY_EDGE_URL", "PARLEY_CONVERSATION_URL", "PARLEY_QUOTA_URL", "PARLEY_LLM_URL", "ADMIN_TOKEN"],
   migrations: ["DATABASE_ADMIN_USERNAME", "PGPASSWORD", "DATABASE_URL", "DATABASE_PASSWORD"],
 };

@@ -14,23 +14,23 @@ const MAX_BODY_BYTES = 24 * 1024 * 1024;
 export type OpsServerOptions = {
   host: string;
   port: number;
-  adminToken: string;
   registry: Registry;
   /** Whether the service can do its work. The liveness probe never calls it. */
   isReady: () => boolean | Promise<boolean>;
-  /** Registers the service's admin services. */
-  admin?: (router: ConnectRouter) => void;
+  /** The service's admin services, and the token that their callers send. */
+  admin?: { token: string; register: (router: ConnectRouter) => void };
 };
 
-/** Starts the ops port: `/metrics`, `/healthz/live`, `/healthz/ready`, and the admin services behind the admin token. */
+/** Starts the ops port: `/metrics`, `/healthz/live`, `/healthz/ready`, and the admin services, if there are any, behind the admin token. */
 export async function startOpsServer(options: OpsServerOptions, log: Logger, lifecycle: Lifecycle): Promise<void> {
   // A stopping service is not ready, so that load balancers stop sending it calls while it finishes those in flight.
   const isReady = () => !lifecycle.isClosing && options.isReady();
+  const { admin } = options;
   const server = createServer(
     connectNodeAdapter({
-      routes: (router) => options.admin?.(router),
+      routes: (router) => admin?.register(router),
       // Runs before the body is read, so that a caller without the token uses no memory.
-      requestGate: requireToken(options.adminToken),
+      ...(admin && { requestGate: requireToken(admin.token) }),
       readMaxBytes: MAX_BODY_BYTES,
       interceptors: [mapErrors(log)],
       // The casts hold because the server is of node:http, not node:http2.

@@ -107,7 +107,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const { host, keyPrefix } = config;
   const onClosed = settler.push.bind(settler);
   const newKey = () => createPublicKey(keyPrefix, (below) => randomInt(below));
-  const admin = (router: ConnectRouter) => {
+  const registerAdmin = (router: ConnectRouter) => {
     router.service(BotAdminService, botAdmin(database, quota, randomUUID));
     router.service(KeyAdminService, keyAdmin(database, keyPrefix, newKey));
     router.service(ModerationAdminService, moderationAdmin(database, patternThreads));
@@ -121,10 +121,9 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     {
       host,
       port: config.opsPort,
-      adminToken: config.adminToken,
       registry,
       isReady: createReadinessProbe(database, { schema: "conversation", migrations }, log),
-      admin,
+      admin: { token: config.adminToken, register: registerAdmin },
     },
     log,
     lifecycle,

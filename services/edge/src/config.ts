@@ -14,7 +14,6 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     quotaTarget: environment.text("QUOTA_TARGET", "localhost:8084"),
     llmTarget: environment.text("LLM_TARGET", "localhost:8086"),
     internalToken: environment.required("INTERNAL_TOKEN", "the token for calls between services"),
-    adminToken: environment.required("ADMIN_TOKEN", "the token of the admin services"),
     redisUrl: environment.optionalUrl("REDIS_URL", ["redis", "rediss"]),
     jwt: {
       issuer: environment.required("JWT_ISSUER", "the iss claim of your single sign-on's access tokens"),

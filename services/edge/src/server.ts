@@ -73,11 +73,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     { trustedProxies: config.trustedProxies, widgetDir: config.widgetDir },
     log,
   );
-  await startOpsServer(
-    { host: config.host, port: config.opsPort, adminToken: config.adminToken, registry, isReady },
-    log,
-    lifecycle,
-  );
+  await startOpsServer({ host: config.host, port: config.opsPort, registry, isReady }, log, lifecycle);
   await app.listen({ host: config.publicHost, port: config.publicPort });
 
   lifecycle.onClose("http server", () => app.close());

@@ -76,13 +76,15 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     {
       host: config.host,
       port: config.opsPort,
-      adminToken: config.adminToken,
       registry,
       // Generations do not need the database, so the service is ready without it.
       isReady: () => isServing,
-      admin: (router) => {
-        router.service(ProviderAdminService, providerAdmin({ catalog, generator }));
-        router.service(CallLedgerAdminService, callLogAdmin(database, Date.now));
+      admin: {
+        token: config.adminToken,
+        register: (router) => {
+          router.service(ProviderAdminService, providerAdmin({ catalog, generator }));
+          router.service(CallLedgerAdminService, callLogAdmin(database, Date.now));
+        },
       },
     },
     log,

@@ -44,15 +44,17 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     {
       host: config.host,
       port: config.opsPort,
-      adminToken: config.adminToken,
       registry,
       isReady: createReadinessProbe(database, { schema: "quota", migrations }, log),
-      admin: (router) => {
-        router.service(
-          WorkspaceAdminService,
-          workspaceAdmin(database, () => `ws_${randomUUID()}`),
-        );
-        router.service(BooksAdminService, turnEntryAdmin(database));
+      admin: {
+        token: config.adminToken,
+        register: (router) => {
+          router.service(
+            WorkspaceAdminService,
+            workspaceAdmin(database, () => `ws_${randomUUID()}`),
+          );
+          router.service(BooksAdminService, turnEntryAdmin(database));
+        },
       },
     },
     log,

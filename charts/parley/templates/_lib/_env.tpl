@@ -24,7 +24,9 @@
   value: {{ mul .values.drainSeconds 1000 | quote }}
 {{- include "parley.commonEnv" . }}
 {{ include "parley.secretEnv" (dict "root" .root "env" "INTERNAL_TOKEN") }}
+{{- if ne .name "edge" }}
 {{ include "parley.secretEnv" (dict "root" .root "env" "ADMIN_TOKEN") }}
+{{- end }}
 {{- if .root.Values.mtls.enabled }}
 - name: GRPC_TLS_DIR
   value: /etc/parley/tls

@@ -239,6 +239,7 @@ describe("the chart", () => {
     ["gateway-api", "httpRoute.parentRefs=null", "httpRoute.parentRefs is empty"],
     ["production", "ingress.hosts=null", "ingress.hosts is empty"],
     ["production", "mtls.issuerRef=null", "mtls.issuerRef is empty"],
+    ["minimal", "mtls.opsPorts=true", "mtls.opsPorts needs the certificates"],
     ["production", "doctor.origin=", "doctor.origin is empty"],
     ["minimal", "doctor.publicKey=svc_pk_x,doctor.origin=https://a.example", "doctor.url is empty"],
     ["production", "llmProxy.existingConfigMap=own", "mutually exclusive"],

@@ -7,6 +7,7 @@ import type { Registry } from "prom-client";
 import { toRpcError } from "./grpc-server.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
+import { createTlsServer } from "./ops-tls.ts";
 
 /** Fits the largest request, a document of 16 MiB as base64 in JSON. Also limits a compressed body after decompression. */
 const MAX_BODY_BYTES = 24 * 1024 * 1024;
@@ -14,6 +15,8 @@ const MAX_BODY_BYTES = 24 * 1024 * 1024;
 export type OpsServerOptions = {
   host: string;
   port: number;
+  /** A directory with `tls.crt` and `tls.key`. Without it the port serves plain HTTP. */
+  tlsDir?: string | undefined;
   registry: Registry;
   /** Whether the service can do its work. The liveness probe never calls it. */
   isReady: () => boolean | Promise<boolean>;
@@ -25,8 +28,10 @@ export type OpsServerOptions = {
 export async function startOpsServer(options: OpsServerOptions, log: Logger, lifecycle: Lifecycle): Promise<void> {
   // A stopping service is not ready, so that load balancers stop sending it calls while it finishes those in flight.
   const isReady = () => !lifecycle.isClosing && options.isReady();
-  const { admin } = options;
-  const server = createServer(
+  const { admin, tlsDir } = options;
+  const server = tlsDir === undefined ? createServer() : createTlsServer({ tlsDir }, log, lifecycle);
+  server.on(
+    "request",
     connectNodeAdapter({
       routes: (router) => admin?.register(router),
       // Runs before the body is read, so that a caller without the token uses no memory.

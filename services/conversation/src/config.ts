@@ -28,6 +28,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     leaseSeconds: environment.integer("EDGE_LEASE_SECONDS", 30, { min: 3, max: 300 }),
     /** A directory with ca.crt, tls.crt and tls.key, which enables mutual TLS for gRPC. Without it gRPC is plain text. */
     grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
+    opsTlsDir: environment.optional("OPS_TLS_DIR"),
     isRpcMultiplexed: readRpcMultiplex(environment),
     /** The addresses from which knowledge may be fetched. */
     egress: environment.egressPolicy(),

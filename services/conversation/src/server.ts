@@ -121,6 +121,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     {
       host,
       port: config.opsPort,
+      tlsDir: config.opsTlsDir,
       registry,
       isReady: createReadinessProbe(database, { schema: "conversation", migrations }, log),
       admin: { token: config.adminToken, register: registerAdmin },

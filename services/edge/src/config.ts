@@ -25,6 +25,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     widgetDir: environment.optional("WIDGET_DIR"),
     /** A directory with ca.crt, tls.crt and tls.key. If set, gRPC uses mutual TLS, otherwise plain text. */
     grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
+    opsTlsDir: environment.optional("OPS_TLS_DIR"),
     isRpcMultiplexed: readRpcMultiplex(environment),
     maxStreams: environment.integer("MAX_STREAMS", 5_000, { min: 1 }),
     // The rate limit allows 60 streams per minute and address, and a stream may last five minutes: 60 × 5 = 300.

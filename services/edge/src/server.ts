@@ -73,7 +73,11 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     { trustedProxies: config.trustedProxies, widgetDir: config.widgetDir },
     log,
   );
-  await startOpsServer({ host: config.host, port: config.opsPort, registry, isReady }, log, lifecycle);
+  await startOpsServer(
+    { host: config.host, port: config.opsPort, tlsDir: config.opsTlsDir, registry, isReady },
+    log,
+    lifecycle,
+  );
   await app.listen({ host: config.publicHost, port: config.publicPort });
 
   lifecycle.onClose("http server", () => app.close());

@@ -15,6 +15,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     adminToken: environment.required("ADMIN_TOKEN", "the token of the admin services"),
     /** A directory with ca.crt, tls.crt and tls.key. With it gRPC uses mutual TLS, without it plain text. */
     grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
+    opsTlsDir: environment.optional("OPS_TLS_DIR"),
     /** The age, in days, from which rows of the call log are deleted; 0 to keep all. */
     callLogRetentionDays: environment.integer("LEDGER_RETENTION_DAYS", 400, { min: 0, max: 36_500 }),
     drainMs: environment.integer("DRAIN_MS", 25_000),

@@ -76,6 +76,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     {
       host: config.host,
       port: config.opsPort,
+      tlsDir: config.opsTlsDir,
       registry,
       // Generations do not need the database, so the service is ready without it.
       isReady: () => isServing,

@@ -15,6 +15,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     adminToken: environment.required("ADMIN_TOKEN", "the token of the admin services"),
     /** A directory with ca.crt, tls.crt and tls.key, which enables mutual TLS for gRPC. Without it gRPC is plain text. */
     grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
+    opsTlsDir: environment.optional("OPS_TLS_DIR"),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
     tracing: readTracing(environment),

@@ -44,6 +44,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     {
       host: config.host,
       port: config.opsPort,
+      tlsDir: config.opsTlsDir,
       registry,
       isReady: createReadinessProbe(database, { schema: "quota", migrations }, log),
       admin: {

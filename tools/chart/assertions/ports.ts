@@ -93,7 +93,7 @@ function backendPorts(manifests: readonly Manifest[]): string[] {
   return [...ingresses, ...routes];
 }
 
-const SCHEME = /^(?:names:\/\/\/|http:\/\/)/;
+const SCHEME = /^(?:names:\/\/\/|https?:\/\/)/;
 const ADDRESS = /^([^.]+)\.[^.]+\.svc:(\d+)$/;
 
 /** Checks that the Services in the environment's addresses exist and have the port. */

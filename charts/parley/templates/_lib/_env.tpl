@@ -7,11 +7,14 @@
       key: {{ default .env .key }}
 {{- end -}}
 
-{{/* Variables of every container. */}}
+{{/* Variables of every container. Node reads one file of additional authorities. */}}
 {{- define "parley.commonEnv" -}}
 {{- if .root.Values.caBundle.existingConfigMap }}
 - name: NODE_EXTRA_CA_CERTS
   value: /etc/parley/ca-bundle/ca.crt
+{{- else if and (eq .name "cli") .root.Values.mtls.opsPorts }}
+- name: NODE_EXTRA_CA_CERTS
+  value: /etc/parley/ops-ca/ca.crt
 {{- end }}
 {{- end -}}
 
@@ -30,6 +33,10 @@
 {{- if .root.Values.mtls.enabled }}
 - name: GRPC_TLS_DIR
   value: /etc/parley/tls
+{{- if .root.Values.mtls.opsPorts }}
+- name: OPS_TLS_DIR
+  value: /etc/parley/tls
+{{- end }}
 {{- end }}
 {{- with .root.Values.tracing }}{{- if .endpoint }}
 - name: OTEL_EXPORTER_OTLP_ENDPOINT
@@ -54,7 +61,7 @@ names:///{{ include "parley.host" . }}:{{ $port }},{{ include "parley.clusterIpN
 {{/* The URL of a component's ops port. The edge's ops port has a Service of its own. */}}
 {{- define "parley.opsUrl" -}}
 {{- $service := ternary "edge-ops" .name (eq .name "edge") -}}
-http://{{ include "parley.host" (dict "root" .root "name" $service) }}:{{ include "parley.port" (dict "name" .name "port" "ops") }}
+{{ ternary "https" "http" .root.Values.mtls.opsPorts }}://{{ include "parley.host" (dict "root" .root "name" $service) }}:{{ include "parley.port" (dict "name" .name "port" "ops") }}
 {{- end -}}
 
 {{/* (dict "root" $ "user" "parley_quota" "host" … "port" …). The password is in PGPASSWORD, so it may contain any character. */}}

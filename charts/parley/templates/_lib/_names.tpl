@@ -27,6 +27,11 @@
 {{ include "parley.name" . }}.{{ .root.Release.Namespace }}.svc
 {{- end -}}
 
+{{/* A name in every service's certificate. Prometheus scrapes pods by their addresses, which no certificate contains. */}}
+{{- define "parley.opsServerName" -}}
+{{ include "parley.host" (dict "root" . "name" "ops") }}
+{{- end -}}
+
 {{- define "parley.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "parley.chartName" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}

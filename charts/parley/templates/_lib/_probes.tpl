@@ -9,6 +9,7 @@ startupProbe:
   httpGet:
     path: /healthz/ready
     port: ops
+    {{- include "parley.opsScheme" . | nindent 4 }}
   {{- toYaml $pod.startupProbe | nindent 2 }}
 {{- if eq .name "edge" }}
 readinessProbe:
@@ -27,11 +28,13 @@ readinessProbe:
   httpGet:
     path: /healthz/live
     port: ops
+    {{- include "parley.opsScheme" . | nindent 4 }}
   {{- toYaml $pod.readinessProbe | nindent 2 }}
 livenessProbe:
   httpGet:
     path: /healthz/live
     port: ops
+    {{- include "parley.opsScheme" . | nindent 4 }}
   {{- toYaml $pod.livenessProbe | nindent 2 }}
 {{- else }}
 readinessProbe:
@@ -42,5 +45,12 @@ livenessProbe:
   grpc:
     port: {{ include "parley.port" (dict "name" .name "port" "grpc") }}
   {{- toYaml $pod.livenessProbe | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* Kubernetes does not verify the certificate of a probed port. */}}
+{{- define "parley.opsScheme" -}}
+{{- if .root.Values.mtls.opsPorts -}}
+scheme: HTTPS
 {{- end }}
 {{- end -}}

@@ -12,6 +12,9 @@
 {{- if and .Values.mtls.enabled .Values.mtls.certManager (not .Values.mtls.issuerRef) -}}
 {{- fail "mtls.issuerRef is empty. Set it to the cert-manager issuer, or set mtls.certManager to false and create the Secrets." -}}
 {{- end -}}
+{{- if and .Values.mtls.opsPorts (not .Values.mtls.enabled) -}}
+{{- fail "mtls.opsPorts needs the certificates of mtls.enabled. Set mtls.enabled to true too." -}}
+{{- end -}}
 {{- if and .Values.llmProxy.config .Values.llmProxy.existingConfigMap -}}
 {{- fail "llmProxy.config and llmProxy.existingConfigMap are mutually exclusive. Set only one." -}}
 {{- end -}}

@@ -16,6 +16,11 @@
   mountPath: /etc/parley/llm
   readOnly: true
 {{- end }}
+{{- if and (eq .name "cli") $root.Values.mtls.opsPorts }}
+- name: ops-ca
+  mountPath: /etc/parley/ops-ca
+  readOnly: true
+{{- end }}
 {{- if $root.Values.caBundle.existingConfigMap }}
 - name: ca-bundle
   mountPath: /etc/parley/ca-bundle
@@ -51,6 +56,14 @@
   configMap:
     name: {{ . }}
 {{- end }}
+{{- end }}
+{{- if and (eq .name "cli") $root.Values.mtls.opsPorts }}
+- name: ops-ca
+  secret:
+    secretName: {{ include "parley.name" (dict "root" $root "name" "edge") }}-tls
+    items:
+      - key: ca.crt
+        path: ca.crt
 {{- end }}
 {{- with $root.Values.caBundle }}
 {{- if .existingConfigMap }}

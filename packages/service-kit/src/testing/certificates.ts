@@ -1,0 +1,33 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type GenerateResult, generate } from "selfsigned";
+
+/** Creates a certificate authority. */
+export function createAuthority(name: string): Promise<GenerateResult> {
+  return generate([{ name: "commonName", value: name }], {
+    keyType: "ec",
+    algorithm: "sha256",
+    extensions: [
+      { name: "basicConstraints", cA: true },
+      { name: "keyUsage", keyCertSign: true },
+    ],
+  });
+}
+
+/** Creates a directory like cert-manager's in `folder`, with a certificate for `host`. */
+export async function createCertificates(folder: string, ca: GenerateResult, host: string): Promise<string> {
+  const certificate = await generate([{ name: "commonName", value: host }], {
+    keyType: "ec",
+    algorithm: "sha256",
+    ca: { key: ca.private, cert: ca.cert },
+    extensions: [
+      { name: "extKeyUsage", serverAuth: true, clientAuth: true },
+      { name: "subjectAltName", altNames: [{ type: 2, value: host }] },
+    ],
+  });
+  const directory = await mkdtemp(join(folder, "certificates-"));
+  await writeFile(join(directory, "ca.crt"), ca.cert);
+  await writeFile(join(directory, "tls.crt"), certificate.cert);
+  await writeFile(join(directory, "tls.key"), certificate.private);
+  return directory;
+}

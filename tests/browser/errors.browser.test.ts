@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { describeInBrowser, eventually } from "./fixture.ts";
+import type { WidgetPage } from "./widget-page.ts";
 
 const META = ["meta", { session_id: "s", message_id: 7 }] as const;
 const done = (finish_reason: string) => ["done", { finish_reason }] as const;
@@ -34,16 +35,23 @@ const FAILURES = [
 const noticeText = (words: string, retry: boolean) => (retry ? `${words} Try again` : words);
 
 describeInBrowser("errors", (fixture) => {
-  it.each(REFUSALS)("%i %s shows a text for visitors", async (status, code, words, retry) => {
+  const newConversation = (widget: WidgetPage) =>
+    widget.panel.getByRole("button", { name: "New conversation" }).click();
+
+  it(`shows a text for visitors for ${REFUSALS.map(([status, code]) => `${status} ${code}`).join(", ")}`, async () => {
     const widget = await fixture.visitAndOpen();
-    await widget.refuseChat(status, code);
-    await widget.ask("quick");
-    await eventually(() => widget.notice.innerText()).toBe(noticeText(words, retry));
-    expect(await widget.texts()).toEqual(["quick"]);
-    expect(await widget.violations()).toEqual([]);
+    for (const [status, code, words, retry] of REFUSALS) {
+      await newConversation(widget);
+      await widget.refuseChat(status, code);
+      await widget.ask(`quick ${code}`);
+      await eventually(() => widget.texts()).toEqual([`quick ${code}`]);
+      await eventually(() => widget.notice.innerText()).toBe(noticeText(words, retry));
+      expect(await widget.texts()).toEqual([`quick ${code}`]);
+      expect(await widget.violations(), code).toEqual([]);
+    }
   });
 
-  it.each(FAILURES)("%s in the stream shows a text for visitors", async (code, words, retry) => {
+  it(`shows a text for visitors for ${FAILURES.map(([code]) => code).join(", ")} in the stream`, async () => {
     const widget = await fixture.visitAndOpen();
     const events: string[] = [];
     await widget.page.exposeFunction("reportError", (event: string) => events.push(event));
@@ -52,16 +60,20 @@ describeInBrowser("errors", (fixture) => {
         (window as unknown as { reportError(code: string): void }).reportError(detail.code),
       );
     });
-    await widget.streamChat([
-      META,
-      ["error", { code, message: "Raw words of the service" }],
-      done(code === "quota_exceeded" ? code : "error"),
-    ]);
-    await widget.ask("quick");
-    await eventually(() => widget.notice.innerText()).toBe(noticeText(words, retry));
-    expect(await widget.log.innerText()).not.toContain("Raw");
-    await eventually(() => events).toEqual([code]);
-    expect(await widget.violations()).toEqual([]);
+    for (const [at, [code, words, retry]] of FAILURES.entries()) {
+      await newConversation(widget);
+      await widget.streamChat([
+        META,
+        ["error", { code, message: "Raw words of the service" }],
+        done(code === "quota_exceeded" ? code : "error"),
+      ]);
+      await widget.ask(`quick ${code}`);
+      await eventually(() => widget.texts()).toEqual([`quick ${code}`]);
+      await eventually(() => widget.notice.innerText()).toBe(noticeText(words, retry));
+      expect(await widget.log.innerText()).not.toContain("Raw");
+      await eventually(() => events.slice(at)).toEqual([code]);
+      expect(await widget.violations(), code).toEqual([]);
+    }
   });
 
   it("shows a blocked message's fallback, which cannot be rated", async () => {

@@ -4,7 +4,7 @@ import { describeInBrowser, eventually } from "./fixture.ts";
 describeInBrowser("pages of frameworks", (fixture) => {
   it("keeps its panel, text and scroll position when the page replaces the body", async () => {
     const widget = await fixture.visitAndOpen();
-    await widget.askAndWait("long 500");
+    await widget.askAndWait("tall 500");
     await widget.input.fill("half a mess");
     await widget.log.evaluate((log) => {
       log.scrollTop = 120;

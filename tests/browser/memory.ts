@@ -18,11 +18,14 @@ export async function measureMemory({ page }: WidgetPage): Promise<Memory> {
   return { heapBytes: metric("JSHeapUsedSize"), nodes: metric("Nodes"), listeners: metric("JSEventListeners") };
 }
 
-/** Fails if the page's memory grew beyond measurement noise. */
-export function expectNoGrowth(before: Memory, after: Memory): void {
-  expect(after.nodes).toBeLessThan(before.nodes * 1.05);
-  expect(after.listeners).toBeLessThan(before.listeners * 1.05);
-  expect(after.heapBytes).toBeLessThan(before.heapBytes + 1024 * 1024);
+/** The growth that is measurement noise. */
+const NOISE = { ratio: 0.05, heapBytes: 1024 * 1024 };
+
+/** Fails if the page's memory grew beyond this noise. */
+export function expectNoGrowth(before: Memory, after: Memory, { ratio, heapBytes } = NOISE): void {
+  expect(after.nodes).toBeLessThan(before.nodes * (1 + ratio));
+  expect(after.listeners).toBeLessThan(before.listeners * (1 + ratio));
+  expect(after.heapBytes).toBeLessThan(before.heapBytes + heapBytes);
 }
 
 /** Sends a message `times` times through the page's API, each after the previous answer and at least `everyMs` apart. */

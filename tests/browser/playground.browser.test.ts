@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import axe from "axe-core";
 import { expect, it } from "vitest";
 import { describeInBrowser, eventually } from "./fixture.ts";
 import { WidgetPage } from "./widget-page.ts";
@@ -97,7 +96,6 @@ describeInBrowser("playground", (fixture) => {
 
   it("has no axe violation in both themes and does not violate its Content Security Policy", async () => {
     const { page, ask, status, widgetPage } = await open();
-    await page.evaluate(axe.source);
     expect(await widgetPage.violations()).toEqual([]);
     await ask("markdown");
     await eventually(() => status.innerText()).toBe("The reply is complete.");

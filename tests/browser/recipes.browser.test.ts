@@ -1,7 +1,7 @@
 import { describeWith } from "@parley/test-support";
 import { expect, it } from "vitest";
 import { bundleApp } from "./bundle.ts";
-import { describeInFullBrowser, eventually, type Visit } from "./fixture.ts";
+import { describeInBrowser, eventually, type Visit } from "./fixture.ts";
 import { readRecipe } from "./recipes.ts";
 import { recordViolations } from "./violations.ts";
 import { renderWithWordPress } from "./wordpress.ts";
@@ -53,7 +53,7 @@ const tagManager = (tag: string) => `
   addEventListener("popstate", fire);
 `;
 
-describeInFullBrowser("recipes of docs/embed.md", (fixture) => {
+describeInBrowser("recipes of docs/embed.md", (fixture) => {
   const service = () => ({ url: fixture.service.url, publicKey: fixture.service.bot.publicKey });
   const visit = (body: string, more: Visit = {}) => fixture.visit({ body, isEmbedded: false, ...more });
 

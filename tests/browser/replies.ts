@@ -29,6 +29,12 @@ export const ARABIC = `نعم، بشرطين **اثنين**:
 
 const words = (count: number) => Array.from({ length: count }, (_, at) => `word${at + 1} `);
 
+/** Returns this number of words, in paragraphs of 40 words. */
+const paragraphs = (count: number) =>
+  words(count)
+    .map((word, at) => (at % 40 === 39 ? `${word}\n\n` : word))
+    .join("");
+
 /** Returns the provider's reply. The message's first word selects it; a number after that sets its length. */
 export function replyTo({ body }: ReceivedRequest): Reply {
   const { messages } = body as { messages: readonly { content: string }[] };
@@ -50,10 +56,9 @@ export function replyTo({ body }: ReceivedRequest): Reply {
     case "never":
       return { hangs: true };
     case "long":
-      return {
-        tokens: words(Number(count) || 600).map((word, at) => (at % 40 === 39 ? `${word}\n\n` : word)),
-        everyMs: 4,
-      };
+      return { tokens: paragraphs(Number(count) || 600).match(/(?:\S+\s*){1,10}/g) ?? [], everyMs: 40 };
+    case "tall":
+      return { tokens: [paragraphs(Number(count) || 600)] };
     case "quick":
       return { tokens: ["Done."] };
     default:

@@ -1,9 +1,9 @@
 import { type SampleShop, startSampleShop } from "@parley/sample-shop";
 import { expect, it } from "vitest";
-import { describeInFullBrowser, eventually } from "./fixture.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
 import { WidgetPage } from "./widget-page.ts";
 
-describeInFullBrowser("sample shop", (fixture) => {
+describeInBrowser("sample shop", (fixture) => {
   const withShop = async (test: (shop: SampleShop, widget: WidgetPage) => Promise<void>) => {
     const { url, bot } = fixture.service;
     const shop = await startSampleShop({ port: 0, host: "localhost", edgeUrl: url, publicKey: bot.publicKey });

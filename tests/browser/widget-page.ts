@@ -1,5 +1,10 @@
-import axe from "axe-core";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type axe from "axe-core";
 import type { Locator, Page, Request, Route } from "playwright-core";
+
+/** A browser parses the minified file in half the time. */
+const AXE_SOURCE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
 /** A page with the widget, and a visitor's actions on it. */
 export class WidgetPage {
@@ -142,11 +147,13 @@ export class WidgetPage {
   async violations(): Promise<string[]> {
     await this.settled();
     if (!(await this.page.evaluate(() => "axe" in window))) {
-      await this.page.evaluate(axe.source);
+      await this.page.evaluate(AXE_SOURCE);
     }
     const found = await this.page.evaluate(async () => {
       const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, {
         runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+        // Axe describes only the elements with violations.
+        resultTypes: ["violations"],
       });
       return violations.flatMap(({ id, nodes }) =>
         nodes.map(({ target, failureSummary }) => `${id}: ${String(target)} ${failureSummary}`),

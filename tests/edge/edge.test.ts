@@ -17,6 +17,7 @@ import { beginLongStreams, longStreamsSuite } from "./suites/long-streams.ts";
 import { protocolSuite } from "./suites/protocol.ts";
 import { providerFaultsSuite } from "./suites/provider-faults.ts";
 import { beginSlowReaders, slowReadersSuite } from "./suites/slow-readers.ts";
+import { wholeRepliesSuite } from "./suites/whole-replies.ts";
 
 // One system for all that visitors, providers, networks and rollouts can do to it. Each suite has tenants and client addresses of its
 // own; what takes long by its nature begins first, on edges and replicas of its own, and is looked at last.
@@ -62,6 +63,7 @@ describe("the edge", () => {
   describe("a provider that fails", () => providerFaultsSuite(shared));
   describe("a broken wire", () => brokenWiresSuite(shared));
   describe("drain", () => drainSuite(shared));
+  describe("a visitor who leaves after a whole reply", () => wholeRepliesSuite(shared));
   describe("caps", () => capsSuite(shared));
   describeWith("nginx", "behind nginx", () => behindNginxSuite(shared));
   describe("a frozen peer", () => frozenPeersSuite(frozen));

@@ -30,6 +30,9 @@ export const BOUNDARIES = WIRE.length;
 export const FLOOD_TOKENS = figure(1_300, 3_000);
 export const FLOOD_TOKEN_CHARACTERS = 3_000;
 
+/** The reply of the model `late-usage`. */
+export const LATE_USAGE_TEXT = "This is the whole reply";
+
 /** What is said in place of a whole event. */
 const GARBAGE = [
   "data: {broken\n\n",
@@ -40,7 +43,8 @@ const GARBAGE = [
 
 /**
  * Models beyond those of the scripted provider: `corrupt-N-G` says garbage number G in place of its Nth event, `flood` writes as
- * fast as it is read, `damaged` does as it is told, `parrot-error` repeats the visitor's words in an error.
+ * fast as it is read, `damaged` does as it is told, `parrot-error` repeats the visitor's words in an error, `late-usage` sends its token
+ * counts long after its finish reason.
  */
 export function scriptedFaults({ model, body }: ReceivedRequest): Reply | undefined {
   const [, at, garbage] = /^corrupt-(\d+)-(\d+)$/.exec(model) ?? [];
@@ -56,6 +60,7 @@ export function scriptedFaults({ model, body }: ReceivedRequest): Reply | undefi
   }
   if (model === "flood")
     return { tokens: Array.from({ length: FLOOD_TOKENS }, () => "\u0001".repeat(FLOOD_TOKEN_CHARACTERS)) };
+  if (model === "late-usage") return { tokens: LATE_USAGE_TEXT.match(/\S+ ?/g) ?? [], usageDelayMs: 1_500 };
   if (model === "parrot-error")
     return { status: 500, body: JSON.stringify({ error: { message: JSON.stringify(body) } }) };
   return undefined;

@@ -21,6 +21,8 @@ const OPEN_TIMEOUT_MS = 10_000;
 const RESERVE_TIMEOUT_MS = 10_000;
 /** Longer than the llm-proxy's own limit of five minutes, which ends a generation with a proper status. */
 const GENERATE_TIMEOUT_MS = 310_000;
+/** How long a reply that was begun may still turn out to be whole once its visitor is gone. A finish reason follows the last text closely. */
+const FINISH_WAIT_MS = 250;
 
 export type TurnDeps = {
   conversation: RpcClient<typeof ConversationService>;
@@ -92,6 +94,9 @@ const INTERNAL_ERROR: Ending = {
   month: "",
   toolsCalled: [],
 };
+
+/** How a reply ended whose text is whole, even if its token counts are lost. */
+const WHOLE = { outcome: "done", errorCode: "" } as const;
 
 /**
  * Runs a turn: opens it, reserves a message of the quota, streams the reply, stores the outcome, then sends `done`.
@@ -173,7 +178,10 @@ async function reserveAndGenerate(deps: TurnDeps, input: GenerationInput, contex
   return cancelledIfGone(await generate(deps, { ...input, month }, context), context);
 }
 
-/** Streams the reply into the sink. If the call fails, returns an internal error with the text and tool calls received so far. */
+/**
+ * Streams the reply into the sink. If the call fails, returns an internal error with the text and tool calls received so far. Once the
+ * reply is whole it is `done`: a visitor who leaves no longer cancels the call, which then waits for the token counts only.
+ */
 async function generate(
   deps: TurnDeps,
   input: GenerationInput & { month: string },
@@ -182,12 +190,14 @@ async function generate(
   let content = "";
   let firstTokenMs = 0;
   let end: GenerateEnd | undefined;
+  let isWhole = false;
   let longestCallMs = 0;
   let cause: unknown;
   const toolsCalled: Ending["toolsCalled"] = [];
+  const cancellation = cancelWith(mustEnd, () => content !== "");
   watch.enter("first_token");
   try {
-    const options = { timeoutMs: GENERATE_TIMEOUT_MS, signal: mustEnd };
+    const options = { timeoutMs: GENERATE_TIMEOUT_MS, signal: cancellation.signal };
     for await (const { event, waits } of deps.llm.generate(input, options)) {
       if (waits !== undefined) splitWait(watch, waits);
       if (event.case === "delta") {
@@ -212,13 +222,42 @@ async function generate(
         // cannot be told apart and count as one.
         watch.split([["tools", latencyMs - longestCallMs]]);
         longestCallMs = Math.max(longestCallMs, latencyMs);
+      } else if (event.case === "finish") {
+        isWhole = true;
+        cancellation.dispose();
       } else if (event.case === "end") end = event.value;
     }
   } catch (error) {
     cause = error;
   }
+  cancellation.dispose();
   const received = { ...INTERNAL_ERROR, month: input.month, content, firstTokenMs, toolsCalled, cause };
-  return end === undefined ? received : { ...received, ...resultOf(end) };
+  return { ...received, ...(end && resultOf(end)), ...(isWhole && WHOLE) };
+}
+
+type Cancellation = {
+  signal: AbortSignal;
+  /** Prevents the cancellation from now on. */
+  dispose: () => void;
+};
+
+/** Cancels a Generate call when its stream must end: at once, or after FINISH_WAIT_MS if the reply has begun. */
+function cancelWith(mustEnd: AbortSignal, hasBegun: () => boolean): Cancellation {
+  const call = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const cancel = () => {
+    if (hasBegun()) timer = setTimeout(() => call.abort(), FINISH_WAIT_MS);
+    else call.abort();
+  };
+  if (mustEnd.aborted) cancel();
+  else mustEnd.addEventListener("abort", cancel, { once: true });
+  return {
+    signal: call.signal,
+    dispose() {
+      mustEnd.removeEventListener("abort", cancel);
+      clearTimeout(timer);
+    },
+  };
 }
 
 /** Returns the fields that a generation's end decides. In a blocked reply, the fallback replaces the text. */

@@ -32,7 +32,7 @@ function requestOf(stream: (request: CompletionRequest) => Promise<void>): Attem
 }
 
 function run(request: AttemptRequest, signal = new AbortController().signal) {
-  return runAttempt(request, { signal, now: () => 0, onText: () => undefined, onFirstText: vi.fn() });
+  return runAttempt(request, { signal, now: () => 0, onText: () => undefined, onWhole: vi.fn(), onFirstText: vi.fn() });
 }
 
 const usage = { tokensIn: 3, tokensOut: 1 };
@@ -75,6 +75,23 @@ test("a cancelled attempt returns the text so far and leaves the breaker closed"
   expect(completion.text).toBe("text");
   expect(failure).toBeInstanceOf(CallCancelled);
   expect(request.candidate.guarded.breaker.state).toBe("closed");
+});
+
+test.each([
+  ["complete if its text is whole", true, undefined],
+  ["cancelled if only a finish reason has come", false, expect.any(CallCancelled)],
+])("an attempt that is cancelled while token counts are awaited is %s", async (_, isWhole, failure) => {
+  const caller = new AbortController();
+  const request = requestOf(async ({ onText, onFinished, onWhole, signal }) => {
+    await onText("text");
+    onFinished([], "stop");
+    if (isWhole) onWhole();
+    caller.abort(new CallCancelled());
+    signal.throwIfAborted();
+  });
+  const result = await run(request, caller.signal);
+  expect(result.completion).toMatchObject({ text: "text", isFinished: true });
+  expect(result.failure).toEqual(failure);
 });
 
 test.each([

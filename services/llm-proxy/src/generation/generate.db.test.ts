@@ -60,6 +60,18 @@ describe("a reply", () => {
     for (const [index, sent] of sentAtText.entries()) expect(sent).toBeLessThanOrEqual(index + 3);
   });
 
+  test("is reported as finished while the provider's token counts are awaited", async () => {
+    provider.script([{ tokens: ["all ", "of it"], usageDelayMs: 1_000 }]);
+    let finishedBeforeEnd = false;
+    const events = await proxy.generate({
+      onFinish: () => {
+        finishedBeforeEnd = provider.requests[0]?.endedAt === undefined;
+      },
+    });
+    expect(finishedBeforeEnd).toBe(true);
+    expect(events).toMatchObject({ text: "all of it", end: { tokensOut: fixedUsage.completion_tokens } });
+  });
+
   test("is not split when the provider sends it at once", async () => {
     const { texts } = await proxy.generate({ model: "fake:tokens-100" });
     expect(texts.length).toBeLessThan(10);

@@ -19,6 +19,11 @@ export type CompletionRequest = {
   onProgress: () => void;
   /** Called when the model has finished, with its tool calls and its finish reason. Later failures no longer matter. */
   onFinished: (toolRequests: readonly ToolRequest[], finishReason: string) => void;
+  /**
+   * Called when all text was passed to `onText` and the model has finished without tool calls. At most token counts follow. Not called if
+   * the provider ends the completion at once.
+   */
+  onWhole: () => void;
   /** Called with the provider's token counts, if it sends any. */
   onUsage: (usage: Usage) => void;
 };

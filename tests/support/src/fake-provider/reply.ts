@@ -23,6 +23,8 @@ export interface Reply {
   hangs?: boolean;
   /** null: the stream never says why it finished. */
   finishReason?: "stop" | "length" | "content_filter" | "tool_calls" | null;
+  /** Between the finish reason and the rest: the usage and `data: [DONE]`. */
+  usageDelayMs?: number;
   /** Whether `data: [DONE]` ends the stream. */
   hasDone?: boolean;
   newline?: "\n" | "\r\n";

@@ -82,6 +82,7 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
       if (text !== "") await request.onText(text);
       else if (chat.toolCalls.hasBegun) request.onProgress();
       if (chat.isDone) break;
+      if (chat.isTextWhole) await endText(wellFormed, request);
     }
     const rest = wellFormed.push(chat.end()) + wellFormed.flush();
     report(chat, request);
@@ -99,6 +100,13 @@ async function* chunks(body: Body): AsyncGenerator<Uint8Array> {
   } catch (error) {
     throw failureOfBody(error);
   }
+}
+
+/** Ends the text while token counts are awaited. Repeated calls have no effect. */
+async function endText(wellFormed: WellFormedText, request: CompletionRequest): Promise<void> {
+  const rest = wellFormed.flush();
+  if (rest !== "") await request.onText(rest);
+  request.onWhole();
 }
 
 function report(chat: ChatStreamReader, request: CompletionRequest): void {

@@ -508,6 +508,14 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
      */
     value: ToolCall;
     case: "toolCall";
+  } | {
+    /**
+     * The text is whole. Only the end follows.
+     *
+     * @generated from field: parley.llm.v1.GenerateFinish finish = 4;
+     */
+    value: GenerateFinish;
+    case: "finish";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -570,6 +578,21 @@ export declare type GenerateDelta = Message<"parley.llm.v1.GenerateDelta"> & {
  * Use `create(GenerateDeltaSchema)` to create a new message.
  */
 export declare const GenerateDeltaSchema: GenMessage<GenerateDelta>;
+
+/**
+ * GenerateFinish reports that all text was sent: the provider sent a finish reason other than tool_calls and no moderation
+ * pattern matched the text. The status of the end is COMPLETE. A caller that gets no end may still keep the completion.
+ *
+ * @generated from message parley.llm.v1.GenerateFinish
+ */
+export declare type GenerateFinish = Message<"parley.llm.v1.GenerateFinish"> & {
+};
+
+/**
+ * Describes the message parley.llm.v1.GenerateFinish.
+ * Use `create(GenerateFinishSchema)` to create a new message.
+ */
+export declare const GenerateFinishSchema: GenMessage<GenerateFinish>;
 
 /**
  * ToolCall is one tool call as the transcript shows it.
@@ -812,6 +835,8 @@ export declare const LlmService: GenService<{
   /**
    * Generate streams one completion: text deltas and tool calls in order, then exactly one end. A stream without an end
    * has failed. A provider's failure is not a gRPC error: it is the status of the end.
+   *
+   * A completion whose text is whole has a finish before its end. Between the two, the llm-proxy waits for token counts.
    *
    * An attempt that fails before its first text is retried, then the next model of the route is tried. The model may
    * call tools in several rounds. Every call adds one row to the call log. Cancelling the call cancels the provider

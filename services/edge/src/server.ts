@@ -50,7 +50,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     metrics.streams,
     monotonicMs,
   );
-  const closer = createTurnCloser(conversation, log);
+  const closer = createTurnCloser(conversation, log, () => metrics.streams.doneAfterError.inc());
   const isStopping = () => lifecycle.isClosing;
   const isReady = () => lease.wasGranted() && !isStopping();
 

@@ -83,8 +83,8 @@ export function frozenPeersSuite(begun: () => FrozenPeers): void {
   test("a frozen conversation service: a stream under way ends when its outcome cannot be stored, others are 503 within 15 s", async () => {
     const { amid, anew, thawed } = await begun().conversation;
     expect(amid.events.slice(-2)).toEqual(["error", "done"]);
-    // The reply's three seconds, and ten in which its outcome was to be stored.
-    expect(amid.afterMs).toBeLessThan(18_500);
+    // The reply's three seconds, ten in which its outcome was to be stored, and ten in which that might still commit.
+    expect(amid.afterMs).toBeLessThan(28_500);
     expect(anew.status).toBe(503);
     expect(anew.afterMs).toBeLessThan(15_500);
     expect(thawed).toBe(true);

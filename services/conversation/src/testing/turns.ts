@@ -82,6 +82,7 @@ export function closing(turn: Pick<NewTurn, "workspaceId" | "turnId">, given: Pa
     phases: [{ name: "open", microseconds: 1_500 }],
     toolsCalled: [],
     blockedReason: undefined,
+    deadlineMicroseconds: undefined,
     ...given,
   };
 }

@@ -33,10 +33,15 @@ export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnReq
   return { outcome: OUTCOMES[outcome].proto, model: closed.model, tokensIn, tokensOut, latencyMs };
 }
 
-async function readStanding(database: Database, { workspaceId, turnId }: Closing): Promise<Response> {
-  const standing = await findMetering(database, workspaceId, turnId);
+async function readStanding(
+  database: Database,
+  { workspaceId, turnId, deadlineMicroseconds }: Closing,
+): Promise<Response> {
+  const standing = await findMetering(database, workspaceId, turnId, deadlineMicroseconds);
   if (standing === undefined) throw turnNotFound();
-  const { status, ...metering } = standing;
+  const { status, isLate, ...metering } = standing;
+  if (status === "streaming" && isLate)
+    throw new ServiceError("failed_precondition", "deadline_passed", "the turn can no longer be closed as done");
   // It was opened after we looked: there is nothing wrong in asking again.
   if (status === "streaming") throw new ServiceError("unavailable", "unavailable", "the turn is only just open");
   return { outcome: OUTCOMES[status].proto, ...metering };
@@ -69,7 +74,12 @@ function toClosing(request: CloseTurnRequest): Closing {
     })),
     toolsCalled: request.toolsCalled.map(toToolUse),
     blockedReason: outcome === "blocked" ? withoutNul(request.blockedReason) : undefined,
+    deadlineMicroseconds: outcome === "done" ? toNumber(request.deadlineMicroseconds) : undefined,
   };
+}
+
+function toNumber(microseconds: bigint | undefined): number | undefined {
+  return microseconds === undefined ? undefined : Number(microseconds);
 }
 
 function turnNotFound() {

@@ -29,6 +29,8 @@ export type Closing = Metering & {
   toolsCalled: readonly ToolUse[];
   /** Why the reply was blocked; undefined unless it was. */
   blockedReason: string | undefined;
+  /** When the turn can no longer be closed like this, by the database's clock, in microseconds since 1970. Undefined for no limit. */
+  deadlineMicroseconds: number | undefined;
 };
 
 /**
@@ -60,11 +62,12 @@ const CLOSE_TURN = `
         first_token_ms = $9, error_code = $10, month = to_date($11, 'YYYY-MM'), phases = $12, blocked_reason = $14,
         closed_at = now()
     WHERE t.workspace_id = $1 AND t.turn_id = $2 AND t.status = 'streaming'
+      AND ($15::bigint IS NULL OR clock_timestamp() <= to_timestamp($15 / 1e6))
     RETURNING t.*, $4::text AS content, $13::jsonb AS tools_called
   ), ${RECORD_CLOSED}
   ${SELECT_CLOSED}`;
 
-/** Closes a streaming turn; undefined when it is closed already or was never opened. */
+/** Closes a streaming turn; undefined when it is closed already, was never opened, or the deadline has passed. */
 export async function closeTurn(database: Database, closing: Closing): Promise<ClosedTurn | undefined> {
   const { rows } = await database.query<ClosedTurn>({
     name: "close_turn",
@@ -84,6 +87,7 @@ export async function closeTurn(database: Database, closing: Closing): Promise<C
       JSON.stringify(closing.phases),
       JSON.stringify(closing.toolsCalled),
       closing.blockedReason,
+      closing.deadlineMicroseconds,
     ],
   });
   return rows[0];
@@ -103,16 +107,18 @@ export async function noteTime(
 }
 
 const FIND_METERING = `
-  SELECT status, model, tokens_in AS "tokensIn", tokens_out AS "tokensOut", latency_ms AS "latencyMs"
+  SELECT status, model, tokens_in AS "tokensIn", tokens_out AS "tokensOut", latency_ms AS "latencyMs",
+         coalesce(clock_timestamp() > to_timestamp($3::bigint / 1e6), false) AS "isLate"
   FROM conversation.turns
   WHERE workspace_id = $1 AND turn_id = $2`;
 
-/** What stands of a turn; undefined when it was never opened. */
+/** What stands of a turn, and whether the deadline has passed; undefined when it was never opened. */
 export async function findMetering(
   database: Database,
   workspaceId: string,
   turnId: string,
-): Promise<(Omit<Metering, "outcome"> & { status: TurnStatus }) | undefined> {
-  const { rows } = await database.query(FIND_METERING, [workspaceId, turnId]);
+  deadlineMicroseconds?: number,
+): Promise<(Omit<Metering, "outcome"> & { status: TurnStatus; isLate: boolean }) | undefined> {
+  const { rows } = await database.query(FIND_METERING, [workspaceId, turnId, deadlineMicroseconds]);
   return rows[0];
 }

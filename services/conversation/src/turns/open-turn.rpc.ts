@@ -54,7 +54,13 @@ export async function handleOpenTurn(
   if (blocked) return { messageId, blocked, model: bot.model };
   const terms = found?.terms ?? [];
   const prompt = encodePrompt({ ...promptOf(bot), passages, terms, history: opened.history, message });
-  return { messageId, model: bot.model, prompt, retrievalMicroseconds: BigInt(Math.round(retrievalMs * 1_000)) };
+  return {
+    messageId,
+    model: bot.model,
+    prompt,
+    retrievalMicroseconds: BigInt(Math.round(retrievalMs * 1_000)),
+    databaseTimeMicroseconds: BigInt(opened.databaseTimeMicroseconds),
+  };
 }
 
 async function repeat(database: Database, request: OpenTurnRequest, bot: BotConfig): Promise<Response> {
@@ -66,7 +72,12 @@ async function repeat(database: Database, request: OpenTurnRequest, bot: BotConf
   const passages = await readPassages(database, request.workspaceId, standing.chunkIds);
   const knowledge = { workspaceId: request.workspaceId, botId: request.botId, ...bot.knowledge };
   const { terms } = await searchKnowledge(database, knowledge, message);
-  return { messageId, model, prompt: encodePrompt({ ...promptOf(bot), passages, terms, history, message }) };
+  return {
+    messageId,
+    model,
+    prompt: encodePrompt({ ...promptOf(bot), passages, terms, history, message }),
+    databaseTimeMicroseconds: BigInt(standing.databaseTimeMicroseconds),
+  };
 }
 
 /** What of its prompt a bot brings itself. */

@@ -108,6 +108,7 @@ export async function runTurn(deps: TurnDeps, request: TurnRequest, context: Tur
   tracer()?.annotate({ "parley.turn_id": turn.turnId, "parley.workspace_id": turn.workspaceId });
 
   const opened = await openTurn(deps, { ...request, ...turn, edgeId: deps.edgeId }, watch);
+  const openedAtMs = watch.elapsedMs();
   failpoint("edge.opened");
   sink.meta({ session_id: request.sessionId, message_id: Number(opened.messageId) });
 
@@ -127,13 +128,12 @@ export async function runTurn(deps: TurnDeps, request: TurnRequest, context: Tur
   watch.enter("close");
   failpoint("edge.answered");
   const { quota: _, blocked, cause, outcome, ...content } = ending;
-  const stored = await deps.closer.close({
-    ...turn,
-    outcome: OUTCOMES[outcome].proto,
-    ...content,
-    blockedReason: blocked?.reason ?? "",
-    ...time,
-  });
+  const { databaseTimeMicroseconds: openedAt } = opened;
+  const elapsedMs = watch.elapsedMs() - openedAtMs;
+  const stored = await deps.closer.close(
+    { ...turn, outcome: OUTCOMES[outcome].proto, ...content, blockedReason: blocked?.reason ?? "", ...time },
+    openedAt === undefined ? undefined : openedAt + BigInt(elapsedMs * 1_000),
+  );
 
   failpoint("edge.closed");
   const end = sendEnd(sink, ending, stored, time.latencyMs);

@@ -8,7 +8,10 @@ import type { Logger } from "@parley/service-kit";
 type CloseTurnInit = MessageInitShape<typeof CloseTurnRequestSchema>;
 
 const ATTEMPT_TIMEOUT_MS = 2_000;
+/** How long an outcome is retried; also the deadline of `done`, after which the database refuses it. */
 const CLOSE_TIMEOUT_MS = 10_000;
+/** The statement_timeout of the conversation service's role: how long a `done` that arrived before its deadline may still run. */
+const STATEMENT_TIMEOUT_MS = 10_000;
 const FIRST_RETRY_DELAY_MS = 50;
 const MAX_RETRY_DELAY_MS = 2_000;
 /** Longer than OpenTurn's deadline: after this delay an OpenTurn that failed here has either committed or never will. */
@@ -17,8 +20,12 @@ const CLOSE_IF_OPENED_DELAY_MS = 12_000;
 const MAX_DELAYED_CLOSES = 1_000;
 
 export type TurnCloser = {
-  /** Stores an outcome and returns the stored one, which may differ. Returns undefined if that did not succeed within 10 s. */
-  close(request: CloseTurnInit): Promise<CloseTurnResponse | undefined>;
+  /**
+   * Stores an outcome and returns the stored one, which may differ. Returns undefined if it is still unknown after 10 s; for `done` after
+   * the deadline plus the statement timeout, when it can no longer commit.
+   * @param databaseTime the database's clock now, in microseconds since 1970; undefined if the conversation service did not send it.
+   */
+  close(request: CloseTurnInit, databaseTime: bigint | undefined): Promise<CloseTurnResponse | undefined>;
   /** Closes a turn whose OpenTurn result is unknown: 12 s later, as an error, if it was opened. */
   closeIfOpened(turn: CloseTurnInit): void;
   /** Adds the phases to a turn that is already closed. Best effort, in the background. */
@@ -30,8 +37,14 @@ export type TurnCloser = {
 /**
  * Closes turns with retries. A visitor who leaves does not cancel them. An outcome that could not be stored within 10 s is retried in
  * the background as an error until it is stored or this process ends; then its lease expires and the sweeper closes the turn.
+ *
+ * @param onLateDone called when a turn turns out to be `done` after `close` returned undefined.
  */
-export function createTurnCloser(conversation: RpcClient<typeof ConversationService>, log: Logger): TurnCloser {
+export function createTurnCloser(
+  conversation: RpcClient<typeof ConversationService>,
+  log: Logger,
+  onLateDone: () => void,
+): TurnCloser {
   const pending = new Set<Promise<unknown>>();
 
   /** Returns undefined when the deadline has passed or the request was rejected. */
@@ -74,10 +87,20 @@ export function createTurnCloser(conversation: RpcClient<typeof ConversationServ
     recordTimings(request) {
       void track(sendWithRetry(request, performance.now() + ATTEMPT_TIMEOUT_MS));
     },
-    async close(request) {
-      const stored = await track(sendWithRetry(request, performance.now() + CLOSE_TIMEOUT_MS));
-      if (stored === undefined) void track(sendWithRetry(asInternalError(request), Number.POSITIVE_INFINITY));
-      return stored;
+    async close(request, databaseTime) {
+      const deadlineMs = performance.now() + CLOSE_TIMEOUT_MS;
+      const hasDeadline = request.outcome === OUTCOMES.done.proto && databaseTime !== undefined;
+      const deadline = hasDeadline && { deadlineMicroseconds: databaseTime + BigInt(CLOSE_TIMEOUT_MS * 1_000) };
+      const stored = await track(sendWithRetry({ ...request, ...deadline }, deadlineMs));
+      if (stored !== undefined) return stored;
+      const closedAsError = track(sendWithRetry(asInternalError(request), Number.POSITIVE_INFINITY));
+      const waitMs = hasDeadline ? deadlineMs + STATEMENT_TIMEOUT_MS - performance.now() : 0;
+      const standing = await Promise.race([closedAsError, sleep(waitMs, undefined, { ref: false })]);
+      if (standing === undefined)
+        void closedAsError.then((late) => {
+          if (late?.outcome === OUTCOMES.done.proto) onLateDone();
+        });
+      return standing;
     },
     async drain(timeoutMs) {
       await Promise.race([Promise.allSettled([...pending]), sleep(timeoutMs, undefined, { ref: false })]);
@@ -89,7 +112,9 @@ function asInternalError(request: CloseTurnInit): CloseTurnInit {
   return { ...request, outcome: OUTCOMES.error.proto, errorCode: "internal_error" };
 }
 
-/** A retry cannot succeed: the turn was never opened, or the request is invalid. */
+const REJECTIONS: readonly number[] = [status.NOT_FOUND, status.INVALID_ARGUMENT, status.FAILED_PRECONDITION];
+
+/** A retry cannot succeed: the turn was never opened, the request is invalid, or the deadline of `done` has passed. */
 function isRejection(error: unknown): boolean {
-  return error instanceof RpcError && (error.status === status.NOT_FOUND || error.status === status.INVALID_ARGUMENT);
+  return error instanceof RpcError && REJECTIONS.includes(error.status);
 }

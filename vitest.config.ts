@@ -25,11 +25,11 @@ const longest = [
   "tests/contract/contract.test.ts",
   "tests/browser/errors.browser.test.ts",
   "tests/cli.test.ts",
-  "tests/books/chaos.test.ts",
+  "tests/usage-accounting/chaos.test.ts",
   "tests/discovery.test.ts",
   "tests/browser/chat.browser.test.ts",
   "tests/browser/configuration.browser.test.ts",
-  "tests/books/failpoints.test.ts",
+  "tests/usage-accounting/failpoints.test.ts",
   "tests/traces.test.ts",
 ].map((file) => fileURLToPath(new URL(file, import.meta.url)));
 

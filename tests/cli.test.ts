@@ -2,14 +2,14 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "@parley/test-support";
-import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { topSuite } from "./cli/top.ts";
+import { defineTopTests } from "./cli/top-suite.ts";
 import { chat } from "./system/chat.ts";
 import { cliEnv, cliJson, runCli } from "./system/cli.ts";
+import { query } from "./system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
-// A command takes a fraction of a second, and on a busy machine seconds.
+// Generous: on a busy machine one command takes seconds.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 let system: System;
@@ -30,9 +30,9 @@ afterAll(async () => {
 });
 
 const json = <T>(...args: string[]) => cliJson<T>(args, env);
-const say = (...args: string[]) => runCli(args, env);
-const ofTenant = () => ["--workspace", tenant.workspaceId];
-const ofBot = () => [...ofTenant(), "--bot", tenant.botSlug];
+const run = (...args: string[]) => runCli(args, env);
+const workspaceArgs = () => ["--workspace", tenant.workspaceId];
+const botArgs = () => [...workspaceArgs(), "--bot", tenant.botSlug];
 
 describe("parley workspace", () => {
   it("creates, lists and changes the plan and retention", async () => {
@@ -52,14 +52,14 @@ describe("parley workspace", () => {
   it("accepts a given ID once", async () => {
     const args = ["workspace", "create", "--name", "Taken", "--plan", "pro", "--id", "org-7"];
     expect(await json(...args)).toMatchObject({ id: "org-7" });
-    const { code, stdout, stderr } = await say(...args);
+    const { code, stdout, stderr } = await run(...args);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(/^parley: .*exists.*: use another --id, or omit it\n$/);
   });
 });
 
 describe("parley bot", () => {
-  it("creates with every option, changes some, shows and lists", async () => {
+  it("creates a bot with every option, changes some, shows it and lists it", async () => {
     const { workspaceId } = tenant;
     const created = await json(
       ...["bot", "create", "--workspace", workspaceId, "--slug", "helper", "--model", "openai:default"],
@@ -90,35 +90,24 @@ describe("parley bot", () => {
       created_at: expect.any(String),
     };
     expect(created).toEqual(expected);
-    const update = [
-      "bot",
-      "update",
-      "--workspace",
-      workspaceId,
-      "--slug",
-      "helper",
-      "--quick-reply",
-      "",
-      "--model",
-      "",
-    ];
+    const update = ["bot", "update", ...workspaceArgs(), "--slug", "helper", "--quick-reply", "", "--model", ""];
     const changed = { ...expected, model: "", display: { ...expected.display, quick_replies: [] } };
     expect(await json(...update)).toEqual(changed);
     expect(await json("bot", "show", "--workspace", workspaceId, "--slug", "helper")).toEqual(changed);
     expect(await json("bot", "list", "--workspace", workspaceId)).toContainEqual(changed);
   });
 
-  it("names the command that lists bots", async () => {
-    const { code, stderr } = await say("bot", "show", ...ofTenant(), "--slug", "nobody");
+  it("names the command that lists bots when the bot does not exist", async () => {
+    const { code, stderr } = await run("bot", "show", ...workspaceArgs(), "--slug", "nobody");
     expect(code).toBe(1);
     expect(stderr).toMatch(/^parley: .*: list bots with parley bot list --workspace W\n$/);
   });
 });
 
 describe("parley key", () => {
-  it("creates for several domains, lists, and revokes", async () => {
+  it("creates a key for several domains, lists it and revokes it", async () => {
     const created = await json<{ public_key: string }>(
-      ...["key", "create", ...ofBot(), "--domain", "Shop.Example", "--domain", "*.shop.example"],
+      ...["key", "create", ...botArgs(), "--domain", "Shop.Example", "--domain", "*.shop.example"],
     );
     expect(created).toMatchObject({
       public_key: expect.stringMatching(/^svc_pk_/),
@@ -128,21 +117,14 @@ describe("parley key", () => {
     });
     const revoked = await json<{ revoked_at: string }>("key", "revoke", created.public_key);
     expect(revoked).toEqual({ ...created, revoked_at: expect.stringMatching(/Z$/) });
-    expect(await json("key", "list", ...ofTenant())).toContainEqual(revoked);
+    expect(await json("key", "list", ...workspaceArgs())).toContainEqual(revoked);
   });
 });
 
 describe("parley moderation", () => {
-  it("adds, lists and removes a pattern, whose id is a number", async () => {
-    const added = await json<{ id: number }>(
-      "moderation",
-      "add",
-      ...ofBot(),
-      "--pattern",
-      "se(c|k)ret",
-      "--fallback",
-      "No.",
-    );
+  it("adds, lists and removes a pattern by its numeric id", async () => {
+    const args = ["--pattern", "se(c|k)ret", "--fallback", "No."];
+    const added = await json<{ id: number }>("moderation", "add", ...botArgs(), ...args);
     expect(added).toEqual({
       id: expect.any(Number),
       pattern: "se(c|k)ret",
@@ -150,44 +132,44 @@ describe("parley moderation", () => {
       fallback: "No.",
       applies_to: "message",
     });
-    expect(await json("moderation", "list", ...ofBot())).toEqual([added]);
-    expect(await json("moderation", "remove", String(added.id), ...ofBot())).toEqual({ id: added.id, removed: true });
-    expect(await json("moderation", "list", ...ofBot())).toEqual([]);
+    expect(await json("moderation", "list", ...botArgs())).toEqual([added]);
+    expect(await json("moderation", "remove", String(added.id), ...botArgs())).toEqual({ id: added.id, removed: true });
+    expect(await json("moderation", "list", ...botArgs())).toEqual([]);
   });
 
   it("reports why a pattern is refused", async () => {
-    const { code, stderr } = await say("moderation", "add", ...ofBot(), "--pattern", "(?=look)");
+    const { code, stderr } = await run("moderation", "add", ...botArgs(), "--pattern", "(?=look)");
     expect(code).toBe(1);
     expect(stderr.trimEnd().split("\n")).toEqual([expect.stringMatching(/^parley: ./)]);
   });
 });
 
 describe("parley knowledge", () => {
-  it("adds several files with their progress, lists and removes", async () => {
+  it("adds several files and reports the progress, lists them and removes one", async () => {
     await writeFile(join(dir, "returns.md"), "# Returns\n\nWithin 30 days, free of charge.\n");
     await writeFile(join(dir, "hours.txt"), "Open from nine to five.\n");
-    const added = await runCli(["knowledge", "add", "returns.md", join(dir, "hours.txt"), ...ofBot()], env, dir);
+    const added = await runCli(["knowledge", "add", "returns.md", join(dir, "hours.txt"), ...botArgs()], env, dir);
     expect(added.code).toBe(0);
     expect(added.stderr).toBe("[1/2] returns.md …\n[2/2] hours.txt …\n");
     expect(added.stdout).toMatch(
       /^NAME +FORMAT +LANGUAGE +CHARACTERS +CHUNKS +UPDATED\nreturns\.md +md +english +\d+ +\d+ /,
     );
-    const names = (await json<{ name: string }[]>("knowledge", "list", ...ofBot())).map(({ name }) => name);
+    const names = (await json<{ name: string }[]>("knowledge", "list", ...botArgs())).map(({ name }) => name);
     expect(names).toEqual(["hours.txt", "returns.md"]);
-    expect(await json("knowledge", "remove", "hours.txt", ...ofBot())).toEqual({ name: "hours.txt", removed: true });
+    expect(await json("knowledge", "remove", "hours.txt", ...botArgs())).toEqual({ name: "hours.txt", removed: true });
   });
 
   it("sends nothing when one of the files does not exist", async () => {
-    const before = await json("knowledge", "list", ...ofBot());
+    const before = await json("knowledge", "list", ...botArgs());
     await writeFile(join(dir, "more.md"), "More.\n");
-    const { code, stderr } = await runCli(["knowledge", "add", "more.md", "missing.md", ...ofBot()], env, dir);
+    const { code, stderr } = await runCli(["knowledge", "add", "more.md", "missing.md", ...botArgs()], env, dir);
     expect([code, stderr]).toEqual([1, `parley: ${join(dir, "missing.md")} does not exist: check the path\n`]);
-    expect(await json("knowledge", "list", ...ofBot())).toEqual(before);
+    expect(await json("knowledge", "list", ...botArgs())).toEqual(before);
   });
 
   it("reports every unreadable file and sends none", async () => {
     await writeFile(join(dir, "latin.txt"), Uint8Array.of(0xe9));
-    const { code, stderr } = await runCli(["knowledge", "add", "latin.txt", "missing.md", ...ofBot()], env, dir);
+    const { code, stderr } = await runCli(["knowledge", "add", "latin.txt", "missing.md", ...botArgs()], env, dir);
     expect([code, stderr]).toEqual([
       1,
       `parley: latin.txt is not UTF-8 text: convert it to UTF-8\nparley: ${join(dir, "missing.md")} does not exist: check the path\n`,
@@ -199,7 +181,7 @@ describe("parley knowledge", () => {
     await writeFile(join(dir, "empty.md"), "\n");
     await writeFile(join(dir, "script.html"), "<script>x</script>");
     await writeFile(join(dir, "last.md"), "Last.\n");
-    const args = ["knowledge", "add", "first.md", "empty.md", "script.html", "last.md", ...ofBot()];
+    const args = ["knowledge", "add", "first.md", "empty.md", "script.html", "last.md", ...botArgs()];
     const { code, stdout, stderr } = await runCli(args, env, dir);
     expect(code).toBe(1);
     expect(stderr).toBe(
@@ -228,8 +210,8 @@ describe("parley knowledge", () => {
     ]);
   });
 
-  it("stops at an error that does not concern one document", async () => {
-    const args = ["knowledge", "add", "first.md", "last.md", ...ofTenant(), "--bot", "nobody", "--json"];
+  it("stops at an error that affects all documents", async () => {
+    const args = ["knowledge", "add", "first.md", "last.md", ...workspaceArgs(), "--bot", "nobody", "--json"];
     const { code, stdout, stderr } = await runCli(args, env, dir);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(/^parley: [^\n]*parley bot list[^\n]*\n$/);
@@ -257,21 +239,21 @@ describe("parley usage, audit and conversation", () => {
         { id: other.workspaceId, done_messages: 1, used: 1, ledger: 1, held: 0, waiting: 0, differences: [] },
       ],
     });
-    expect((await say("audit", ...workspace, "--check")).code).toBe(0);
+    expect((await run("audit", ...workspace, "--check")).code).toBe(0);
 
     expect(await json("conversation", "list", ...workspace)).toEqual([
       expect.objectContaining({ id, bot_slug: other.botSlug, source: "widget", messages: 2 }),
     ]);
-    const { stdout } = await say("conversation", "export", id, ...workspace);
+    const { stdout } = await run("conversation", "export", id, ...workspace);
     const transcript = JSON.parse(stdout) as { messages: { role: string; content: string }[] };
     expect(transcript.messages.map(({ content }) => content)).toEqual(["Hello\u001b[31m?", text]);
     expect(await json("conversation", "show", id, ...workspace)).toEqual(transcript);
-    const shown = await say("conversation", "show", id, ...workspace);
+    const shown = await run("conversation", "show", id, ...workspace);
     expect(shown.stdout).toContain("Hello\\u{1b}[31m?");
     expect(shown.stdout).not.toContain("\u001b");
 
     expect(await json("conversation", "delete", id, ...workspace)).toEqual({ id, deleted: true });
-    expect((await say("conversation", "show", id, ...workspace)).code).toBe(1);
+    expect((await run("conversation", "show", id, ...workspace)).code).toBe(1);
     expect(await json("conversation", "erase", id, ...workspace)).toEqual({ id, erased: true });
     expect(await json("usage", ...workspace)).toMatchObject({ used: 1 });
   });
@@ -281,9 +263,9 @@ describe("parley usage, audit and conversation", () => {
     const workspace = ["--workspace", other.workspaceId];
     await chat(system.url(), other);
     await vi.waitFor(async () => expect(await json("usage", ...workspace)).toMatchObject({ used: 1 }), 10_000);
-    await breakBooks(other.workspaceId);
+    await miscountUsage(other.workspaceId);
     expect(await json("audit", ...workspace)).toMatchObject({ balanced: false });
-    const { code, stdout } = await say("audit", ...workspace, "--check");
+    const { code, stdout } = await run("audit", ...workspace, "--check");
     expect(code).toBe(1);
     expect(stdout).toMatch(new RegExp(`${other.workspaceId} +usage_is_not_ledger`));
     expect(stdout).toContain("Turns and usage differ");
@@ -321,26 +303,26 @@ describe("parley usage --all", () => {
     expect(ids).toHaveLength(new Set(ids).size);
     expect(ids).toHaveLength((await json<unknown[]>("workspace", "list")).length);
 
-    const { stdout: csv } = await say("usage", "--all", "--csv", "--month", billing.month);
+    const { stdout: csv } = await run("usage", "--all", "--csv", "--month", billing.month);
     expect(csv.split("\r\n")[0]).toBe(
       "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls",
     );
     expect(csv).toContain(`\r\n${billing.month},${id},"'=Müller, ""Söhne""",free,100,1,0,2,`);
-    const { stdout: table } = await say("usage", "--all");
+    const { stdout: table } = await run("usage", "--all");
     expect(table).toMatch(new RegExp(`^${id} +=Müller, "Söhne" +free +1 +100 +2 `, "m"));
     expect(table).toContain(`The month is ${billing.month}, UTC`);
     expect((await json<Billing>("usage", "--all", "--month", "2020-01")).totals).toMatchObject({ used: 0, calls: 0 });
   });
 
   it("requires --workspace or --all", async () => {
-    expect(await say("usage")).toMatchObject({ code: 2, stderr: expect.stringContaining("--workspace W, or --all") });
-    expect((await say("usage", "--all", "--workspace", "w")).code).toBe(2);
+    expect(await run("usage")).toMatchObject({ code: 2, stderr: expect.stringContaining("--workspace W, or --all") });
+    expect((await run("usage", "--all", "--workspace", "w")).code).toBe(2);
   });
 });
 
 describe("parley provider", () => {
   it("lists providers without keys and checks one", async () => {
-    const listed = await say("provider", "list", "--json");
+    const listed = await run("provider", "list", "--json");
     expect(listed.stdout).not.toContain("sk-key-of-the-tests");
     expect(JSON.parse(listed.stdout)).toMatchObject({
       providers: expect.arrayContaining([expect.objectContaining({ name: "openai", base_url: system.provider.url })]),
@@ -353,12 +335,12 @@ describe("parley provider", () => {
 
   it("exits 1 when a provider fails", async () => {
     system.provider.script([{ status: 401 }]);
-    const { code, stdout } = await say("provider", "check", "openai", "--json");
+    const { code, stdout } = await run("provider", "check", "openai", "--json");
     expect([code, JSON.parse(stdout)]).toEqual([1, [expect.objectContaining({ result: "provider_auth" })]]);
   });
 });
 
-describe("parley top", () => topSuite(() => ({ system, env })));
+describe("parley top", () => defineTopTests(() => ({ system, env })));
 
 describe("parley migrate", () => {
   it("migrates a database and finds nothing to do the second time", async () => {
@@ -402,18 +384,15 @@ describe("parley", () => {
   });
 
   it("requires only the URL that a command uses", async () => {
-    const only = { ...env, PARLEY_CONVERSATION_URL: "", PARLEY_LLM_URL: "" };
-    expect((await runCli(["workspace", "list"], only)).code).toBe(0);
-    expect((await runCli(["provider", "list"], only)).stderr).toBe(
+    const quotaOnly = { ...env, PARLEY_CONVERSATION_URL: "", PARLEY_LLM_URL: "" };
+    expect((await runCli(["workspace", "list"], quotaOnly)).code).toBe(0);
+    expect((await runCli(["provider", "list"], quotaOnly)).stderr).toBe(
       "parley: PARLEY_LLM_URL is not set: set it to the URL of the service's ops port\n",
     );
   });
 });
 
-/** Counts a message that nobody sent. */
-async function breakBooks(workspaceId: string): Promise<void> {
-  const client = new Client({ connectionString: system.database.url });
-  await client.connect();
-  await client.query("UPDATE quota.usage SET used = used + 1 WHERE workspace_id = $1", [workspaceId]);
-  await client.end();
+/** Counts one turn that does not exist. */
+async function miscountUsage(workspaceId: string): Promise<void> {
+  await query(system.database, "UPDATE quota.usage SET used = used + 1 WHERE workspace_id = $1", [workspaceId]);
 }

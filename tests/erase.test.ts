@@ -9,14 +9,14 @@ import {
 import { Redis } from "ioredis";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { query, readBalance } from "./system/books.ts";
-import { chat, postChat, readChat } from "./system/chat.ts";
+import { chat, exportTranscript, postChat, readChat } from "./system/chat.ts";
 import { cliEnv, runCli } from "./system/cli.ts";
+import { query, readBalance } from "./system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
-import { newAddress, TRUST_THE_TESTS } from "./system/visitors.ts";
+import { newAddress, TRUST_TEST_PROXY } from "./system/visitors.ts";
 
 describeWith("redis", "erasure", () => {
-  describeWith("debian-postgres", "on a database that can be dumped", () => {
+  describeWith("debian-postgres", "with pg_dump", () => {
     let postgres: DebianPostgres;
     let redis: TestRedis;
     let system: System;
@@ -26,7 +26,7 @@ describeWith("redis", "erasure", () => {
       system = await startSystem({
         databaseServerUrl: postgres.url,
         redisUrl: redis.url,
-        env: { edge: TRUST_THE_TESTS },
+        env: { edge: TRUST_TEST_PROXY },
       });
       tenant = await createTenant(system.admin, { model: "openai:echo" });
     });
@@ -36,22 +36,22 @@ describeWith("redis", "erasure", () => {
       await postgres?.stop();
     });
 
-    /** All places that could hold a text, and how many of their lines or values do. */
-    async function placesWith(marker: string): Promise<Record<string, number>> {
+    /** Counts the lines and values that contain the marker, in every place that could hold a visitor's text. */
+    async function findMarker(marker: string): Promise<Record<string, number>> {
       const services = [...system.edges, system.conversation, system.quota, system.llm];
       const texts: [place: string, lines: string[]][] = [
         ["dump", (await postgres.dump(system.database.url)).split("\n")],
-        ["redis", await everythingIn(redis.url)],
+        ["redis", await readRedis(redis.url)],
         ["database log", postgres.log().split("\n")],
         ...services.map((service): [string, string[]] => [service.name, service.outputs().split("\n")]),
       ];
       const counts: [string, number][] = texts.map(([place, lines]) => [place, count(lines, marker)]);
-      for (const table of await tablesOf(system.database.url)) counts.push([table.name, count(table.rows, marker)]);
-      return Object.fromEntries(counts.filter(([, found]) => found > 0));
+      for (const table of await readTables(system.database.url)) counts.push([table.name, count(table.rows, marker)]);
+      return Object.fromEntries(counts.filter(([, n]) => n > 0));
     }
 
-    /** A conversation with a marker in whatever a visitor can send and a model can say; answered, failed, left and rated. */
-    async function talk(marker: string): Promise<string> {
+    /** Creates a session with the marker in every field of a visitor and in the replies. It has rated, long, blocked and failed turns. */
+    async function createMarkedSession(marker: string): Promise<string> {
       const session_id = randomUUID();
       const fields = { session_id, message: `My name is ${marker}.`, visitor_id: marker, visitor_metadata: { marker } };
       const headers = { "user-agent": marker, referer: `https://shop.example/?q=${marker}` };
@@ -69,7 +69,7 @@ describeWith("redis", "erasure", () => {
         botSlug: tenant.botSlug,
         pattern: "never-say-this",
       });
-      // Long enough that the database keeps it elsewhere than in the row, and what looks random is not packed.
+      // Long and incompressible, so that PostgreSQL stores it in a TOAST table.
       const long = `${marker} ${Array.from({ length: 100 }, () => randomUUID()).join(" ")}`;
       await readChat(await postChat(system.url(), tenant, { ...fields, message: long }, { headers }));
       await readChat(
@@ -81,40 +81,37 @@ describeWith("redis", "erasure", () => {
       return session_id;
     }
 
-    test("a marker in an erased conversation is found 0 times in a dump, in any table, in Redis and in every log", async () => {
+    test("removes every trace of a session from the dump, all tables, Redis and the logs", async () => {
       const marker = `marker-${randomUUID()}`;
-      const sessionId = await talk(marker);
-      const { done: answered } = await readBalance(system.database);
-      expect(answered).toBeGreaterThan(1);
-      // The planner's statistics are made of what the tables hold.
+      const sessionId = await createMarkedSession(marker);
+      const { done: doneTurns } = await readBalance(system.database);
+      expect(doneTurns).toBeGreaterThan(1);
+      // The planner's statistics contain sample values of the columns.
       await query(system.database, "ANALYZE");
-      const before = await placesWith(marker);
+      const before = await findMarker(marker);
       expect(new Set(Object.keys(before))).toEqual(new Set(["conversation.messages", "conversation.sessions", "dump"]));
 
       const env = cliEnv(system);
       const erase = ["conversation", "erase", sessionId, "--workspace", tenant.workspaceId];
       expect(await runCli(erase, env)).toMatchObject({ code: 0, stderr: "" });
-      expect(await placesWith(marker)).toEqual({});
+      expect(await findMarker(marker)).toEqual({});
 
-      // Who asks again is told that there is none; what was counted stays counted.
+      // The session no longer exists, and the usage stays counted.
       expect((await runCli(erase, env)).code).toBe(1);
-      const token = await system.sso.token({ workspaceId: tenant.workspaceId });
-      const download = await fetch(`${system.url()}/api/conversations/${sessionId}/export.json`, {
-        headers: { authorization: `Bearer ${token}` },
-      });
-      expect([download.status, await download.json()]).toEqual([404, { detail: "session_not_found" }]);
+      const response = await exportTranscript(system, tenant, sessionId);
+      expect([response.status, await response.json()]).toEqual([404, { detail: "session_not_found" }]);
       expect((await postChat(system.url(), tenant, { session_id: sessionId })).status).toBe(404);
       await expect
         .poll(() => readBalance(system.database), { timeout: 20_000 })
-        .toMatchObject({ done: answered, used: answered, ledger: answered, held: 0, unbalanced: 0 });
-      // Nor did any of this write it anew.
+        .toMatchObject({ done: doneTurns, used: doneTurns, ledger: doneTurns, held: 0, unbalanced: 0 });
+      // None of these calls has written the marker again.
       await query(system.database, "ANALYZE");
-      expect(await placesWith(marker)).toEqual({});
+      expect(await findMarker(marker)).toEqual({});
     });
 
-    test("what a workspace does not keep any longer is erased the same way", async () => {
+    test("removes every trace of a session past its retention", async () => {
       const marker = `marker-${randomUUID()}`;
-      const sessionId = await talk(marker);
+      const sessionId = await createMarkedSession(marker);
       const args = ["workspace", "set", tenant.workspaceId, "--retention-days", "30"];
       expect(await runCli(args, cliEnv(system))).toMatchObject({ code: 0 });
       await query(
@@ -123,10 +120,10 @@ describeWith("redis", "erasure", () => {
         [sessionId],
       );
       const young = await chat(system.url(), tenant, { message: "young" });
-      // It looks when it starts, and then once an hour.
+      // The retention worker runs at the start and then hourly.
       await system.conversation.stop();
       await system.conversation.start();
-      await expect.poll(() => placesWith(marker), { timeout: 30_000, interval: 500 }).toEqual({});
+      await expect.poll(() => findMarker(marker), { timeout: 30_000, interval: 500 }).toEqual({});
       const { kept } = await query<{ kept: number }>(
         system.database,
         "SELECT count(*)::integer AS kept FROM conversation.messages WHERE session_id = $1",
@@ -139,8 +136,8 @@ describeWith("redis", "erasure", () => {
 
 const count = (texts: readonly string[], marker: string) => texts.filter((text) => text.includes(marker)).length;
 
-/** Every row of every table of the database, the catalogs too, as text. */
-async function tablesOf(url: string): Promise<{ name: string; rows: string[] }[]> {
+/** Reads every row of every table as text, including the system catalogs. */
+async function readTables(url: string): Promise<{ name: string; rows: string[] }[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -160,8 +157,8 @@ async function tablesOf(url: string): Promise<{ name: string; rows: string[] }[]
   }
 }
 
-/** Every key and value, in whatever form. */
-async function everythingIn(url: string): Promise<string[]> {
+/** Reads every key and its serialized value. */
+async function readRedis(url: string): Promise<string[]> {
   const redis = new Redis(url);
   try {
     const found: string[] = [];

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { readSse, startToolServer, type ToolServer } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { createPlan } from "./system/books.ts";
 import { type ChatFields, type ChatResult, chat, postChat } from "./system/chat.ts";
 import { cliJson, runCli } from "./system/cli.ts";
+import { createPlan } from "./system/database.ts";
 import { ADMIN_TOKEN } from "./system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
@@ -66,69 +66,67 @@ afterAll(async () => {
 const explain = (messageId: unknown, { workspaceId }: Tenant) =>
   cliJson<Explanation>(["explain", String(messageId), "--workspace", workspaceId], env);
 
-const ms = ({ phases }: Explanation, name: string) => phases.find((phase) => phase.name === name)?.ms ?? 0;
+const phaseMs = ({ phases }: Explanation, name: string) => phases.find((phase) => phase.name === name)?.ms ?? 0;
 
-type Records = { phases: number; settledAt: string; calls: number };
+/** What the services have stored about a turn so far. */
+type TurnRecords = { phases: number; settledAt: string; calls: number };
 
-const isSettled = ({ settledAt }: Records) => settledAt !== "";
-const isLedgered = (records: Records) => isSettled(records) && records.calls > 0;
+const isSettled = ({ settledAt }: TurnRecords) => settledAt !== "";
+const isSettledAndLogged = (records: TurnRecords) => isSettled(records) && records.calls > 0;
 
-async function recordsOf({ workspaceId }: Tenant, messageId: unknown): Promise<Records> {
+async function readRecords({ workspaceId }: Tenant, messageId: unknown): Promise<TurnRecords> {
   const { turn } = await system.admin.turns.getTurn({ workspaceId, messageId: BigInt(Number(messageId)) });
-  const named = { workspaceId, turnId: turn?.turnId ?? "" };
+  const turnKey = { workspaceId, turnId: turn?.turnId ?? "" };
   const [{ entry }, { calls }] = await Promise.all([
-    system.admin.books.getTurnEntry(named),
-    system.admin.calls.listCalls(named),
+    system.admin.books.getTurnEntry(turnKey),
+    system.admin.calls.listCalls(turnKey),
   ]);
   return { phases: turn?.phases.length ?? 0, settledAt: entry?.settledAt ?? "", calls: calls.length };
 }
 
-/** Explains a reply once its last record is there; whatever it says, its phases are its wall time. */
-async function explained(tenant: Tenant, messageId: unknown, until?: (records: Records) => boolean) {
-  if (until) await expect.poll(async () => until(await recordsOf(tenant, messageId)), { timeout: 30_000 }).toBe(true);
-  const told = await explain(messageId, tenant);
-  const sum = told.phases.reduce((total, phase) => total + phase.ms, 0);
-  expect(Math.abs(sum - told.wall_ms)).toBeLessThanOrEqual(2);
-  expect(new Set(told.phases.map(({ name }) => name)).size).toBe(told.phases.length);
-  return told;
+/** Explains a reply, once its records satisfy `until`, and checks that its phases add up to its wall time. */
+async function explainTurn(tenant: Tenant, messageId: unknown, until?: (records: TurnRecords) => boolean) {
+  if (until) await expect.poll(async () => until(await readRecords(tenant, messageId)), { timeout: 30_000 }).toBe(true);
+  const explanation = await explain(messageId, tenant);
+  const sum = explanation.phases.reduce((total, phase) => total + phase.ms, 0);
+  expect(Math.abs(sum - explanation.wall_ms)).toBeLessThanOrEqual(2);
+  expect(new Set(explanation.phases.map(({ name }) => name)).size).toBe(explanation.phases.length);
+  return explanation;
 }
 
-/** A message, its answer, and the explanation of that. */
-async function ask(
+/** Sends a message, reads the reply and explains it. */
+async function chatAndExplain(
   tenant: Tenant,
   { fields = {}, until = isSettled }: { fields?: ChatFields; until?: typeof isSettled } = {},
 ) {
   const startedAt = performance.now();
   const result = await chat(system.url(), tenant, fields);
-  const seenMs = performance.now() - startedAt;
-  const told = await explained(tenant, result.meta?.message_id, until);
-  expect(told.wall_ms).toBe(result.done?.latency_ms);
-  expect(told.wall_ms).toBeLessThanOrEqual(seenMs + 1);
-  return { result, told };
+  const elapsedMs = performance.now() - startedAt;
+  const explanation = await explainTurn(tenant, result.meta?.message_id, until);
+  expect(explanation.wall_ms).toBe(result.done?.latency_ms);
+  expect(explanation.wall_ms).toBeLessThanOrEqual(elapsedMs + 1);
+  return { result, explanation };
 }
 
-/** Nothing that was said, by the visitor, the model or the knowledge. */
-async function expectNoContent(tenant: Tenant, { message_id: id }: Explanation, { text }: ChatResult, asked: string) {
+/** Checks that the output contains no text of the message, the reply or the knowledge. Returns the text form. */
+async function expectNoContent(tenant: Tenant, { message_id: id }: Explanation, { text }: ChatResult, message: string) {
   const args = ["explain", String(id), "--workspace", tenant.workspaceId];
-  const [shown, raw] = [await runCli(args, env), await runCli([...args, "--json"], env)];
-  for (const output of [shown.stdout, raw.stdout])
-    for (const content of [asked, text, PASSAGE]) if (content !== "") expect(output).not.toContain(content);
-  return shown.stdout;
+  const [table, json] = [await runCli(args, env), await runCli([...args, "--json"], env)];
+  for (const { stdout } of [table, json])
+    for (const content of [message, text, PASSAGE]) if (content !== "") expect(stdout).not.toContain(content);
+  return table.stdout;
 }
 
-describe("a reply that went well", () => {
-  test("its phases are its wall time, and the model's failover, the knowledge, the hold and the ledger's line stand beside them", async () => {
+describe("parley explain of a completed reply", () => {
+  test("shows phases that add up to the wall time, the failover, the knowledge, the hold and the usage ledger", async () => {
     const tenant = await createTenant(system.admin, { model: "route:careful" });
     const { workspaceId, botSlug } = tenant;
     const content = new TextEncoder().encode(`# Returns\n\n${PASSAGE}\n`);
     await system.admin.knowledge.addSource({ workspaceId, botSlug, name: "returns.md", format: "md", content });
     const message = `How long do refunds take? ${randomUUID()}`;
-    const { result, told } = await ask(tenant, {
-      fields: { message },
-      until: isLedgered,
-    });
+    const { result, explanation } = await chatAndExplain(tenant, { fields: { message }, until: isSettledAndLogged });
 
-    expect(told).toMatchObject({
+    expect(explanation).toMatchObject({
       message_id: result.meta?.message_id,
       status: "done",
       knowledge: [{ chunk_id: expect.any(Number), source: "returns.md", heading: expect.any(String) }],
@@ -149,46 +147,46 @@ describe("a reply that went well", () => {
       quota: { state: "done", held_at: expect.stringMatching(/Z$/), counted_at: expect.stringMatching(/Z$/) },
       missing: [],
     });
-    expect(told.calls?.[0]?.tries).toMatchObject([
+    expect(explanation.calls?.[0]?.tries).toMatchObject([
       { model: "openai:status-503", reason: "http_503", next: "retry", latency_ms: expect.any(Number) },
       { model: "openai:status-503", reason: "http_503", next: "failover", latency_ms: expect.any(Number) },
       { model: "openai:first-300", reason: "", next: "", latency_ms: expect.any(Number) },
     ]);
-    const names = told.phases.map(({ name }) => name);
+    const names = explanation.phases.map(({ name }) => name);
     const order = ["limits", "key", "open", "retrieval", "reserve", "own", "queue", "provider", "reader", "tokens"];
     expect(names).toEqual(order.filter((name) => names.includes(name)));
     expect(names).toEqual(
       expect.arrayContaining(["limits", "open", "retrieval", "reserve", "own", "provider", "tokens"]),
     );
-    expect(ms(told, "provider")).toBeGreaterThanOrEqual(300);
-    expect(told.close_ms).toBeGreaterThanOrEqual(0);
-    expect(told.settle_ms).toBeGreaterThanOrEqual(0);
-    // What lay before the end and what lay after it are not told twice.
-    expect(told.close_ms).toBeLessThan(5_000);
+    expect(phaseMs(explanation, "provider")).toBeGreaterThanOrEqual(300);
+    expect(explanation.close_ms).toBeGreaterThanOrEqual(0);
+    expect(explanation.settle_ms).toBeGreaterThanOrEqual(0);
+    // close_ms starts when the reply ends, so it must not include the phases before.
+    expect(explanation.close_ms).toBeLessThan(5_000);
 
-    const shown = await expectNoContent(tenant, told, result, message);
+    const output = await expectNoContent(tenant, explanation, result, message);
     for (const word of ["provider", "█", "wall", "close", "settle", "http_503", "failover", "returns.md", "counted"])
-      expect(shown).toContain(word);
-    // The visitor's message before it is the same turn.
-    expect(await explain(told.message_id - 1, tenant)).toMatchObject({ turn_id: told.turn_id });
+      expect(output).toContain(word);
+    // The visitor's message, one id earlier, belongs to the same turn.
+    expect(await explain(explanation.message_id - 1, tenant)).toMatchObject({ turn_id: explanation.turn_id });
   });
 
-  test("who waits for a place at the provider waits in the queue", async () => {
+  test("counts the wait for a provider's concurrency limit as the queue phase", async () => {
     const tenant = await createTenant(system.admin, { model: "narrow:first-400" });
-    const both = await Promise.all([ask(tenant), ask(tenant)]);
-    const queued = both.map(({ told }) => ms(told, "queue")).sort((a, b) => a - b);
+    const both = await Promise.all([chatAndExplain(tenant), chatAndExplain(tenant)]);
+    const queued = both.map(({ explanation }) => phaseMs(explanation, "queue")).sort((a, b) => a - b);
     expect(queued[0]).toBeLessThan(200);
     expect(queued[1]).toBeGreaterThanOrEqual(200);
-    for (const { told } of both) expect(ms(told, "provider")).toBeGreaterThanOrEqual(400);
+    for (const { explanation } of both) expect(phaseMs(explanation, "provider")).toBeGreaterThanOrEqual(400);
   });
 
-  test("time between tokens is the tokens' own", async () => {
+  test("counts the time between tokens as the tokens phase", async () => {
     const tenant = await createTenant(system.admin, { model: "openai:tokens-10-every-40" });
-    const { told } = await ask(tenant);
-    expect(ms(told, "tokens")).toBeGreaterThanOrEqual(300);
+    const { explanation } = await chatAndExplain(tenant);
+    expect(phaseMs(explanation, "tokens")).toBeGreaterThanOrEqual(300);
   });
 
-  test("counts a round of parallel tool calls once, and not as time of the provider", async () => {
+  test("counts a round of parallel tool calls once, and not as provider time", async () => {
     const tenant = await createTenant(system.admin);
     const { workspaceId, botSlug } = tenant;
     const url = `${toolServer.url}/orders`;
@@ -196,21 +194,21 @@ describe("a reply that went well", () => {
     const kind = { case: "http" as const, value };
     await system.admin.tools.putTool({ workspaceId, botSlug, tool: { name: "order", kind } });
     const delaysMs = [400, 700];
-    toolServer.answer(() => ({ body: "{}", delayMs: delaysMs.shift() ?? 0 }));
+    toolServer.respondWith(() => ({ body: "{}", delayMs: delaysMs.shift() ?? 0 }));
     let requests = 0;
     system.provider.script(() =>
       ++requests === 1
         ? { toolCalls: ["A7", "B8"].map((id) => ({ name: "order", arguments: JSON.stringify({ id }) })) }
         : { tokens: ["Sent."] },
     );
-    const { told } = await ask(tenant).finally(() => system.provider.reset());
-    expect(told.phases.map(({ name }) => name)).toContain("tools");
-    expect(ms(told, "tools")).toBeGreaterThanOrEqual(690);
-    expect(ms(told, "tools")).toBeLessThan(1_000);
-    expect(ms(told, "provider")).toBeLessThan(400);
+    const { explanation } = await chatAndExplain(tenant).finally(() => system.provider.reset());
+    expect(explanation.phases.map(({ name }) => name)).toContain("tools");
+    expect(phaseMs(explanation, "tools")).toBeGreaterThanOrEqual(690);
+    expect(phaseMs(explanation, "tools")).toBeLessThan(1_000);
+    expect(phaseMs(explanation, "provider")).toBeLessThan(400);
   });
 
-  test("the playground's phases are its wall time too", async () => {
+  test("shows a playground reply, whose first phase is the token check", async () => {
     const tenant = await createTenant(system.admin);
     const token = await system.sso.token({ workspaceId: tenant.workspaceId });
     const response = await fetch(`${system.url()}/api/chat/playground/`, {
@@ -219,52 +217,54 @@ describe("a reply that went well", () => {
       body: JSON.stringify({ bot_slug: tenant.botSlug, session_id: randomUUID(), message: "Hello?" }),
     });
     const events = (await response.text()).match(/"message_id":(\d+)/);
-    const told = await explained(tenant, events?.[1], isSettled);
-    expect(told).toMatchObject({ status: "done", source: "playground" });
-    expect(told.phases[0]?.name).toBe("token");
+    const explanation = await explainTurn(tenant, events?.[1], isSettled);
+    expect(explanation).toMatchObject({ status: "done", source: "playground" });
+    expect(explanation.phases[0]?.name).toBe("token");
   });
 });
 
-describe("a reply that did not", () => {
-  test("error: what the provider did is told", async () => {
+describe("parley explain of an unsuccessful reply", () => {
+  test("shows the provider's error of a failed reply", async () => {
     const tenant = await createTenant(system.admin, { model: "openai:status-401" });
-    const { result, told } = await ask(tenant, { until: isLedgered });
-    expect(told).toMatchObject({
+    const { result, explanation } = await chatAndExplain(tenant, { until: isSettledAndLogged });
+    expect(explanation).toMatchObject({
       status: "error",
       error_code: "provider_auth",
       calls: [{ outcome: "provider_auth", reason: "http_401", tries: [{ reason: "http_401", next: "end" }] }],
       quota: { state: "void", held_at: expect.stringMatching(/Z$/), counted_at: "" },
     });
-    await expectNoContent(tenant, told, result, "Hello?");
+    await expectNoContent(tenant, explanation, result, "Hello?");
   });
 
-  test("error, because the model proxy was away: the wait for it is a phase", async () => {
+  test("shows the wait for an unreachable llm-proxy as a phase", async () => {
     const tenant = await createTenant(system.admin);
     await system.llm.kill9();
     const result = await chat(system.url(), tenant).finally(() => system.llm.start());
-    const told = await explained(tenant, result.meta?.message_id, isSettled);
-    expect(told).toMatchObject({ status: "error", error_code: "internal_error", calls: [] });
-    expect(ms(told, "first_token")).toBeGreaterThan(0);
+    const explanation = await explainTurn(tenant, result.meta?.message_id, isSettled);
+    expect(explanation).toMatchObject({ status: "error", error_code: "internal_error", calls: [] });
+    expect(phaseMs(explanation, "first_token")).toBeGreaterThan(0);
   });
 
-  test("error, because the quota service was away: nothing was asked of a model", async () => {
+  test("shows no model call when the quota service was unreachable", async () => {
     const tenant = await createTenant(system.admin);
     await system.quota.kill9();
-    let away: Explanation;
+    let withoutQuota: Explanation;
     const result = await chat(system.url(), tenant);
     try {
-      away = await explained(tenant, result.meta?.message_id);
+      withoutQuota = await explainTurn(tenant, result.meta?.message_id);
     } finally {
       await system.quota.start();
     }
-    expect(away).toMatchObject({ status: "error", quota: null, settle_ms: null, calls: [] });
-    expect(away.missing).toEqual([{ service: "quota", why: expect.stringContaining("quota does not answer at") }]);
-    expect(away.phases.at(-1)?.name).toBe("reserve");
-    const told = await explained(tenant, result.meta?.message_id, isSettled);
-    expect(told).toMatchObject({ missing: [], quota: { state: "void", held_at: "", counted_at: "" } });
+    expect(withoutQuota).toMatchObject({ status: "error", quota: null, settle_ms: null, calls: [] });
+    expect(withoutQuota.missing).toEqual([
+      { service: "quota", why: expect.stringContaining("quota does not answer at") },
+    ]);
+    expect(withoutQuota.phases.at(-1)?.name).toBe("reserve");
+    const explanation = await explainTurn(tenant, result.meta?.message_id, isSettled);
+    expect(explanation).toMatchObject({ missing: [], quota: { state: "void", held_at: "", counted_at: "" } });
   });
 
-  test("blocked: its phases come after it", async () => {
+  test("shows the reason of a blocked message", async () => {
     const tenant = await createTenant(system.admin);
     const { workspaceId, botSlug } = tenant;
     await system.admin.moderation.addPattern({
@@ -274,73 +274,73 @@ describe("a reply that did not", () => {
       fallback: "No.",
       reason: "manners",
     });
-    const { result, told } = await ask(tenant, {
+    const { result, explanation } = await chatAndExplain(tenant, {
       fields: { message: "so rude" },
       until: ({ phases }) => phases > 0,
     });
-    expect(told).toMatchObject({
+    expect(explanation).toMatchObject({
       status: "blocked",
       blocked_reason: "manners",
       calls: [],
       close_ms: null,
       quota: { state: "" },
     });
-    await expectNoContent(tenant, told, result, "so rude");
+    await expectNoContent(tenant, explanation, result, "so rude");
   });
 
-  test("quota_exceeded: nothing was held, and no model asked", async () => {
+  test("shows no hold and no model call when the quota is exceeded", async () => {
     const tenant = await createTenant(system.admin, { plan: "one" });
     await chat(system.url(), tenant);
-    const { told } = await ask(tenant);
-    expect(told).toMatchObject({
+    const { explanation } = await chatAndExplain(tenant);
+    expect(explanation).toMatchObject({
       status: "quota_exceeded",
       calls: [],
       quota: { state: "void", held_at: "", counted_at: "" },
     });
-    expect(ms(told, "reserve")).toBeGreaterThan(0);
+    expect(phaseMs(explanation, "reserve")).toBeGreaterThan(0);
   });
 
-  test("cancelled: amid the tokens, and before the first", async () => {
+  test("shows whether a cancelled reply was cancelled before or after its first token", async () => {
     for (const [model, phase] of [
       ["openai:tokens-1000-every-20", "tokens"],
       ["openai:first-60000", "first_token"],
     ] as const) {
       const tenant = await createTenant(system.admin, { model });
-      const leaving = new AbortController();
-      const response = await postChat(system.url(), tenant, {}, { signal: leaving.signal });
+      const visitor = new AbortController();
+      const response = await postChat(system.url(), tenant, {}, { signal: visitor.signal });
       let messageId: unknown;
       for await (const item of readSse(response)) {
         if (!("event" in item)) continue;
         messageId ??= (item.data as { message_id: number }).message_id;
         if (phase === "first_token" || item.event === "token") break;
       }
-      leaving.abort();
-      const told = await explained(tenant, messageId, isSettled);
-      expect(told).toMatchObject({ status: "cancelled", quota: { state: "void" } });
-      expect(ms(told, phase)).toBeGreaterThan(0);
+      visitor.abort();
+      const explanation = await explainTurn(tenant, messageId, isSettled);
+      expect(explanation).toMatchObject({ status: "cancelled", quota: { state: "void" } });
+      expect(phaseMs(explanation, phase)).toBeGreaterThan(0);
     }
   });
 
-  test("interrupted: its edge died, and the database's clock tells how long it was open", async () => {
+  test("shows how long a reply was open when its edge died, by the database's clock", async () => {
     const tenant = await createTenant(system.admin, { model: "openai:first-60000" });
-    // A reader that is left open: leaving the loop would close the connection.
+    // Uses the iterator itself: leaving a for-await loop would close the connection.
     const events = readSse(await postChat(system.url(1), tenant))[Symbol.asyncIterator]();
     const { value: first } = await events.next();
     const messageId = (first as { data: { message_id: number } }).data.message_id;
-    const open = await explained(tenant, messageId);
+    const open = await explainTurn(tenant, messageId);
     expect(open).toMatchObject({ status: "streaming", closed_at: null, phases: [{ name: "unrecorded" }] });
     await system.edges[1]?.kill9();
-    const told = await explained(tenant, messageId, isSettled);
-    expect(told).toMatchObject({ status: "interrupted", close_ms: null, quota: { state: "void" } });
-    expect(told.phases).toEqual([{ name: "unrecorded", ms: told.wall_ms }]);
-    expect(told.wall_ms).toBeGreaterThan(open.wall_ms);
+    const explanation = await explainTurn(tenant, messageId, isSettled);
+    expect(explanation).toMatchObject({ status: "interrupted", close_ms: null, quota: { state: "void" } });
+    expect(explanation.phases).toEqual([{ name: "unrecorded", ms: explanation.wall_ms }]);
+    expect(explanation.wall_ms).toBeGreaterThan(open.wall_ms);
     const { stdout } = await runCli(["explain", String(messageId), "--workspace", tenant.workspaceId], env);
     expect(stdout).toContain("the edge stopped before it reported the phases");
   });
 });
 
-describe("what cannot be explained", () => {
-  test("a message of another workspace, one that does not exist and one that was erased give the same error", async () => {
+describe("parley explain of missing data", () => {
+  test("reports the same error for a message of another workspace, a missing one and an erased one", async () => {
     const [tenant, other] = [await createTenant(system.admin), await createTenant(system.admin)];
     const session_id = randomUUID();
     const { meta } = await chat(system.url(), tenant, { session_id });
@@ -357,16 +357,16 @@ describe("what cannot be explained", () => {
     expect(await failure(id, "no/such workspace")).toBe(missing);
     await system.admin.sessions.eraseSession({ workspaceId: tenant.workspaceId, sessionId: session_id });
     expect(await failure(id, tenant.workspaceId)).toBe(missing);
-    const written = await runCli(["explain", "x", "--workspace", tenant.workspaceId], env);
-    expect(written.code).toBe(2);
+    const invalid = await runCli(["explain", "x", "--workspace", tenant.workspaceId], env);
+    expect(invalid.code).toBe(2);
   });
 
-  test("with the model proxy away, or no address for it, the rest is told", async () => {
+  test("shows the other services' records when llm-proxy is unreachable or has no URL", async () => {
     const tenant = await createTenant(system.admin);
     const { meta } = await chat(system.url(), tenant);
     const args = ["explain", String(meta?.message_id), "--workspace", tenant.workspaceId];
-    const told = await cliJson<Explanation>(args, { ...env, PARLEY_LLM_URL: "" });
-    expect(told).toMatchObject({
+    const explanation = await cliJson<Explanation>(args, { ...env, PARLEY_LLM_URL: "" });
+    expect(explanation).toMatchObject({
       status: "done",
       calls: null,
       missing: [{ service: "llm", why: expect.stringContaining("PARLEY_LLM_URL is not set") }],

@@ -6,54 +6,54 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "./system/processes.ts";
 
-let elsewhere: string;
+let workDir: string;
 beforeAll(async () => {
-  elsewhere = await realpath(await mkdtemp(join(tmpdir(), "parley-launcher-")));
+  workDir = await realpath(await mkdtemp(join(tmpdir(), "parley-launcher-")));
 });
-afterAll(() => rm(elsewhere, { recursive: true }));
+afterAll(() => rm(workDir, { recursive: true }));
 
-type Ended = { code: number; stdout: string; stderr: string };
+type Exit = { code: number; stdout: string; stderr: string };
 
-/** Runs a launcher from another directory than the clone, with nothing in its environment but a PATH and what is given. */
-async function launch(launcher: string, args: readonly string[], given: Record<string, string> = {}): Promise<Ended> {
-  const env = { PATH: process.env.PATH, ...given };
+/** Runs a launcher from outside the clone, with only PATH and `extraEnv` in its environment. */
+async function launch(launcher: string, args: readonly string[], extraEnv: Record<string, string> = {}): Promise<Exit> {
+  const env = { PATH: process.env.PATH, ...extraEnv };
   try {
-    const { stdout, stderr } = await promisify(execFile)(launcher, args, { cwd: elsewhere, env });
+    const { stdout, stderr } = await promisify(execFile)(launcher, args, { cwd: workDir, env });
     return { code: 0, stdout, stderr };
   } catch (error) {
-    const { code, stdout, stderr } = error as Ended;
+    const { code, stdout, stderr } = error as Exit;
     return { code, stdout, stderr };
   }
 }
 
-/** A clone that has the launcher and these directories. */
+/** Creates a clone that contains only the launcher and these directories. */
 async function makeClone(...directories: string[]): Promise<string> {
-  const clone = await mkdtemp(join(elsewhere, "clone-"));
+  const clone = await mkdtemp(join(workDir, "clone-"));
   for (const directory of directories) await mkdir(join(clone, directory), { recursive: true });
   await copyFile(join(root, "parley"), join(clone, "parley"));
   return clone;
 }
 
 describe("./parley", () => {
-  it("writes what the command writes and nothing else, also through a link", async () => {
-    const link = join(elsewhere, "parley");
+  it("prints only the command's output, also when run through a symbolic link", async () => {
+    const link = join(workDir, "parley");
     await symlink(join(root, "parley"), link);
     expect(await launch(link, ["--version"])).toEqual({ code: 0, stdout: "0.1.0\n", stderr: "" });
   });
 
-  it("takes files from the caller's directory, and .parley from the clone", async () => {
+  it("resolves file arguments in the caller's directory, and DATA_DIR in the clone", async () => {
     const add = ["knowledge", "add", "missing.md", "--workspace", "w", "--bot", "b"];
     expect(await launch(join(root, "parley"), add)).toEqual({
       code: 1,
       stdout: "",
-      stderr: `parley: ${join(elsewhere, "missing.md")} does not exist: check the path\n`,
+      stderr: `parley: ${join(workDir, "missing.md")} does not exist: check the path\n`,
     });
     const token = ["token", "--workspace", "w"];
     const { code, stderr } = await launch(join(root, "parley"), token, { DATA_DIR: "no-data" });
     expect([code, stderr]).toEqual([1, expect.stringContaining(`not running in ${join(root, "no-data")}:`)]);
   });
 
-  it("reports that nothing is installed, and the command that installs", async () => {
+  it("reports missing dependencies and the command that installs them", async () => {
     const clone = await makeClone("packages/cli");
     expect(await launch(join(clone, "parley"), ["--version"])).toEqual({
       code: 1,
@@ -67,7 +67,7 @@ describe("./parley", () => {
     ["v22.14.0", 1],
     ["v22.15.0", 0],
     ["v24.0.0", 0],
-  ])("without a Node.js of its own takes %s of the PATH or reports that it is too old", async (version, expected) => {
+  ])("uses Node.js %s from the PATH, or reports that it is too old", async (version, expected) => {
     const clone = await makeClone("packages/cli/node_modules", "bin");
     const script = `#!/bin/sh\n[ "$1" = --version ] && echo ${version} || echo "ran $3 $4"\n`;
     await writeFile(join(clone, "bin/node"), script, { mode: 0o755 });
@@ -81,7 +81,7 @@ describe("./parley", () => {
     );
   });
 
-  it("reports that there is no Node.js at all", async () => {
+  it("reports that the PATH has no Node.js", async () => {
     const clone = await makeClone("packages/cli/node_modules", "bin");
     for (const command of ["dirname", "readlink"]) await symlink(`/usr/bin/${command}`, join(clone, "bin", command));
     const { code, stderr } = await launch(join(clone, "parley"), ["usage"], { PATH: join(clone, "bin") });

@@ -4,51 +4,53 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { RunningProcess } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createInstance, type Instance, startAndWait } from "./system/local-start.ts";
 import { root } from "./system/processes.ts";
-import { makePlace, type Place, startReady } from "./system/start.ts";
 
 const readme = await readFile(join(root, "README.md"), "utf8");
 
-let place: Place;
+let instance: Instance;
 let parley: RunningProcess;
 beforeAll(async () => {
-  place = await makePlace();
-  // As docs/knowledge.md says, so that a page of the sample shop can be fetched.
-  parley = await startReady(place, { EGRESS_ALLOW: "127.0.0.1/32" });
+  instance = await createInstance();
+  // docs/knowledge.md requires this setting to fetch a page of the sample shop.
+  parley = await startAndWait(instance, { EGRESS_ALLOW: "127.0.0.1/32" });
 }, 180_000);
 afterAll(async () => {
   await parley.stop("SIGINT", 60_000);
-  await place.remove();
+  await instance.remove();
 }, 90_000);
 
-/** The shell blocks of a page of docs/, one after the other. */
-async function blocksOf(page: string): Promise<string[]> {
-  const text = await readFile(join(root, "docs", page), "utf8");
-  return [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
+function shellBlocks(markdown: string): string[] {
+  return [...markdown.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
 }
 
-/** The shell blocks under a heading, one after the other. */
-function blocksUnder(heading: string): string[] {
-  const section = readme.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
-  return [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
+/** Runs all shell blocks of a page of docs/. */
+async function runPage(page: string): Promise<string> {
+  return run(shellBlocks(await readFile(join(root, "docs", page), "utf8")).join(""));
 }
 
-/** Runs blocks of the README or of docs/ as they are, but for this test's ports. */
-async function run(script: string): Promise<string> {
-  const here = script
-    .replaceAll("localhost:8080", `localhost:${place.port}`)
-    .replaceAll("localhost:8089", `localhost:${place.port + 9}`);
-  const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", here], {
+/** Returns the shell blocks of a section of the README. */
+function readmeBlocks(heading: string): string[] {
+  return shellBlocks(readme.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "");
+}
+
+/** Runs documented commands with this test's ports and returns their output. */
+async function run(commands: string): Promise<string> {
+  const script = commands
+    .replaceAll("localhost:8080", `localhost:${instance.port}`)
+    .replaceAll("localhost:8089", `localhost:${instance.port + 9}`);
+  const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], {
     cwd: root,
-    env: { ...process.env, ...place.env },
+    env: { ...process.env, ...instance.env },
     timeout: 90_000,
   });
   return stdout;
 }
 
-describe("the README's commands, run one after the other as they stand", () => {
+describe("the README's commands", () => {
   it("get the key, chat, read the configuration, export the transcript and use the playground", async () => {
-    const [key = "", chat = "", config = "", transcript = "", playground = ""] = blocksUnder("The four endpoints");
+    const [key = "", chat = "", config = "", transcript = "", playground = ""] = readmeBlocks("The four endpoints");
     const quiet = (command: string) => command.replaceAll(/\bcurl /g, "curl -s ");
     const mark = "echo; echo =====\n";
     const script = [key, quiet(chat), mark, quiet(config), mark, quiet(transcript), mark, quiet(playground)].join("");
@@ -59,7 +61,7 @@ describe("the README's commands, run one after the other as they stand", () => {
       );
     }
     expect(chatOut).toContain('"finish_reason":"stop"');
-    // As it is shown, word for word.
+    // The README shows exactly this response.
     expect(JSON.parse(configOut)).toEqual(JSON.parse(/```json\n(\{\s*"bot":.*?)```/s.exec(readme)?.[1] ?? ""));
     expect(JSON.parse(transcriptOut)).toMatchObject({
       session: { id: "2f1c1d5e-8a31-4c0c-9f7e-0c8a6f6a9b11" },
@@ -67,9 +69,9 @@ describe("the README's commands, run one after the other as they stand", () => {
     });
   }, 120_000);
 
-  it("make a workspace, a bot with knowledge and a pattern, and a key", async () => {
-    const [own = ""] = blocksUnder("Your own bot");
-    const [key = ""] = blocksUnder("Embed it");
+  it("create a workspace, a bot with knowledge and a pattern, and a key", async () => {
+    const [own = ""] = readmeBlocks("Your own bot");
+    const [key = ""] = readmeBlocks("Embed it");
     const output = await run(own + key);
     expect(output).toContain("My shop");
     expect(output).toContain("README.md");
@@ -79,37 +81,43 @@ describe("the README's commands, run one after the other as they stand", () => {
 });
 
 it("docs/knowledge.md's commands add files and a page, list them and remove one", async () => {
-  const output = await run((await blocksOf("knowledge.md")).join(""));
-  for (const shown of [
+  const output = await runPage("knowledge.md");
+  for (const text of [
     "README.md",
     "docs/api.md",
-    `localhost:${place.port + 9}/delivery`,
+    `localhost:${instance.port + 9}/delivery`,
     "english",
     "Removed docs/api.md.",
   ])
-    expect(output).toContain(shown);
+    expect(output).toContain(text);
 }, 180_000);
 
-it("docs/tools.md's commands give a bot tools, list them and take them away", async () => {
-  const output = await run((await blocksOf("tools.md")).join(""));
-  for (const shown of ["shop_page", `localhost:${place.port + 9}/{page}`, "Removed shop_page.", "MCP", "Removed docs."])
-    expect(output).toContain(shown);
+it("docs/tools.md's commands give a bot tools, list them and remove them", async () => {
+  const output = await runPage("tools.md");
+  for (const text of [
+    "shop_page",
+    `localhost:${instance.port + 9}/{page}`,
+    "Removed shop_page.",
+    "MCP",
+    "Removed docs.",
+  ])
+    expect(output).toContain(text);
 }, 180_000);
 
 it("docs/moderation.md's commands add patterns for messages and replies, and list them", async () => {
-  const output = await run((await blocksOf("moderation.md")).join(""));
-  for (const shown of ["payment", "message", "confidential", "reply", "project (alpha|omega)"])
-    expect(output).toContain(shown);
+  const output = await runPage("moderation.md");
+  for (const text of ["payment", "message", "confidential", "reply", "project (alpha|omega)"])
+    expect(output).toContain(text);
 }, 180_000);
 
-it("docs/providers.md's commands list the providers, ask them, and list what was called", async () => {
-  const [key = "", chat = ""] = blocksUnder("The four endpoints");
+it("docs/providers.md's commands list the providers, check them and list the calls", async () => {
+  const [key = "", chat = ""] = readmeBlocks("The four endpoints");
   await run(key + chat);
-  const output = await run((await blocksOf("providers.md")).join(""));
-  for (const shown of ["builtin:extractive", "ok", "OUTCOME", "complete"]) expect(output).toContain(shown);
+  const output = await runPage("providers.md");
+  for (const text of ["builtin:extractive", "ok", "OUTCOME", "complete"]) expect(output).toContain(text);
 }, 180_000);
 
-it("the README's pictures are there, are told in words, and load fast", async () => {
+it("the README's pictures exist, have alternative texts and are at most 1 MiB", async () => {
   const pictures = [...readme.matchAll(/!\[([^\]]*)\]\(([^)]+\.png)\)|<img src="([^"]+)"[^>]* alt="([^"]*)"/g)];
   expect(pictures.length).toBeGreaterThanOrEqual(7);
   for (const [, alt, path, imagePath, imageAlt] of pictures) {
@@ -119,6 +127,6 @@ it("the README's pictures are there, are told in words, and load fast", async ()
   }
 });
 
-it("the test command of the README is the one that .ci/run looks for", async () => {
+it("the README contains the test command once, in the form that .ci/run searches for", async () => {
   expect(readme.match(/^npx --yes pnpm@\d+ test$/gm)).toHaveLength(1);
 });

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { type DebianPostgres, describeWith, startDebianPostgres } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { query, readBalance } from "./system/books.ts";
 import { chat } from "./system/chat.ts";
 import { cliEnv, runCli } from "./system/cli.ts";
+import { query, readBalance } from "./system/database.ts";
 import { PASSWORD, root, runMigrations } from "./system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
@@ -23,7 +23,7 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     directory = await mkdtemp(join(tmpdir(), "parley-restore-"));
     await createDatabaseAndAdmin();
     await migrate();
-    // The services log in as their own roles; the tests themselves look as the superuser.
+    // The services use their own roles. The tests read as the superuser.
     system = await startSystem({ database: { name: "parley", url: superuserUrl(), drop: async () => undefined } });
     tenant = await createTenant(system.admin);
   });
@@ -37,21 +37,21 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     return Object.assign(new URL(postgres.url), { pathname: "/parley" }).href;
   }
 
-  /** Does what docs/install/cluster.md says to do before the installation. */
+  /** Runs the SQL that docs/install/cluster.md requires before the installation. */
   async function createDatabaseAndAdmin(): Promise<void> {
-    const sql = await blockOf("cluster.md", "sql", "CREATE DATABASE");
+    const sql = await findBlock("cluster.md", "sql", "CREATE DATABASE");
     for (const statement of sql.replace("'…'", `'${PASSWORD}'`).split(/;\n/)) {
       if (statement !== "") await query({ url: postgres.url }, statement);
     }
   }
 
-  /** Does what the chart's Job does. */
+  /** Runs the migrations like the chart's Job. */
   async function migrate(): Promise<void> {
     const url = Object.assign(new URL(superuserUrl()), { username: ADMIN, password: PASSWORD }).href;
     for (const service of ["conversation", "quota", "llm-proxy"] as const) await runMigrations(service, url, PASSWORD);
   }
 
-  /** Runs commands as the administrator. */
+  /** Runs shell commands whose PostgreSQL clients connect as the administrator. */
   async function run(commands: string): Promise<string> {
     const { hostname: PGHOST, port: PGPORT } = new URL(postgres.url);
     const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", commands], {
@@ -61,12 +61,13 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     return stdout;
   }
 
-  /** The tables, their owners and who may do what with them. Each dump has a random key in its first and last line. */
-  async function definitions(): Promise<string> {
+  /** Dumps the schema with its owners and privileges, without the random key that pg_dump writes in its first and last line. */
+  async function dumpSchema(): Promise<string> {
     return (await run("pg_dump --schema-only")).replaceAll(/^\\(un)?restrict .*$/gm, "");
   }
 
-  async function restart(work: () => Promise<void>): Promise<void> {
+  /** Stops all services, does the work and starts them again. */
+  async function whileStopped(work: () => Promise<void>): Promise<void> {
     const services = [...system.edges, system.conversation, system.llm, system.quota];
     for (const service of services) await service.stop();
     await work();
@@ -81,39 +82,40 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     expect(await runCli(["audit", "--check"], cliEnv(system))).toMatchObject({ code: 0 });
   }
 
-  test("restore a dump over a newer state, and over a lost server, as an administrator without superuser", async () => {
+  test("restore a dump over newer data and over a lost server, without superuser rights", async () => {
     await expectRepliesAndBalancedUsage(1);
-    const before = await definitions();
-    await run(await blockOf("backup.md", "sh", "pg_dump"));
-    const restore = await blockOf("backup.md", "sh", "pg_restore");
+    const before = await dumpSchema();
+    await run(await findBlock("backup.md", "sh", "pg_dump"));
+    const restore = await findBlock("backup.md", "sh", "pg_restore");
 
-    // What the restore replaces has more turns than the dump, and a table that a newer version has added.
+    // The replaced database has more turns than the dump, and a table of a newer version.
     await expectRepliesAndBalancedUsage(2);
     await run("psql --command='CREATE TABLE quota.next_things (workspace_id text REFERENCES quota.workspaces)'");
-    await restart(async () => {
+    await whileStopped(async () => {
       await run(restore);
       await migrate();
     });
-    expect(await definitions()).toBe(before);
+    expect(await dumpSchema()).toBe(before);
     await expectRepliesAndBalancedUsage(2);
 
-    await restart(async () => {
+    await whileStopped(async () => {
       await query({ url: postgres.url }, "DROP DATABASE parley WITH (FORCE)");
       await query({ url: postgres.url }, `DROP ROLE parley_conversation, parley_quota, parley_llm, ${ADMIN}`);
       await createDatabaseAndAdmin();
       await run(restore);
       await migrate();
     });
-    expect(await definitions()).toBe(before);
+    expect(await dumpSchema()).toBe(before);
     await expectRepliesAndBalancedUsage(2);
   }, 180_000);
 });
 
-/** The one block of a page of docs/install that contains a text. */
-async function blockOf(page: string, language: string, text: string): Promise<string> {
+/** Returns the only code block of a page of docs/install that contains `text`. */
+async function findBlock(page: string, language: string, text: string): Promise<string> {
   const markdown = await readFile(join(root, "docs/install", page), "utf8");
   const blocks = [...markdown.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, "gm"))];
   const [found, another] = blocks.flatMap(([, block = ""]) => (block.includes(text) ? [block] : []));
-  if (found === undefined || another !== undefined) throw new Error(`${page}: not one block with ${text}`);
+  if (found === undefined || another !== undefined)
+    throw new Error(`${page} needs exactly one ${language} block with ${text}`);
   return found;
 }

@@ -9,40 +9,40 @@ import { createDatabase, type RunningProcess, startFakeProvider, startTestPostgr
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { readChat } from "./system/chat.ts";
 import { cliJson, runCli } from "./system/cli.ts";
-import { makePlace, type Place, publicKeyOf, start, startReady } from "./system/start.ts";
+import { createInstance, type Instance, publicKeyOf, start, startAndWait } from "./system/local-start.ts";
 import { CTRL_C, hasTerminal, openTerminal } from "./system/terminal.ts";
 
-const SECOND_START_MS = 5_000;
+const MAX_SECOND_START_MS = 5_000;
 
-// A start takes seconds, and on a busy machine many.
+// Generous: on a busy machine a start takes many seconds.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
-// The first start makes what the others find: each stops what it has started, and none needs what another left.
-let place: Place;
+// The tests share one data directory, because the first start takes longest. No test depends on the data of another.
+let instance: Instance;
 beforeAll(async () => {
-  place = await makePlace();
+  instance = await createInstance();
 });
-afterAll(() => place.remove());
+afterAll(() => instance.remove());
 
-const urlOf = ({ port }: Place) => `http://127.0.0.1:${port}`;
+const urlOf = ({ port }: Instance) => `http://127.0.0.1:${port}`;
 
-function ask(publicKey: string, sessionId: string, at = place) {
+function sendMessage(publicKey: string, sessionId: string, target = instance) {
   const message = "What does Parley need PostgreSQL for?";
-  return fetch(`${urlOf(at)}/api/chat/`, {
+  return fetch(`${urlOf(target)}/api/chat/`, {
     method: "POST",
-    headers: { "content-type": "application/json", origin: `http://localhost:${at.port + 9}` },
+    headers: { "content-type": "application/json", origin: `http://localhost:${target.port + 9}` },
     body: JSON.stringify({ public_key: publicKey, session_id: sessionId, message }),
   });
 }
 
-/** How many times longer things take because others have the processors too. */
-function othersShare(): number {
+/** Returns the factor by which other processes slow this one down, estimated from the load average. */
+function loadFactor(): number {
   const [load = 0] = loadavg();
   return Math.max(1, load / availableParallelism());
 }
 
-/** Which of the ten ports somebody listens on. */
-async function portsInUse({ port }: Place): Promise<number[]> {
+/** Returns the ports of the instance that are in use. */
+async function portsInUse({ port }: Instance): Promise<number[]> {
   const ports = Array.from({ length: 10 }, (_, index) => port + index);
   const free = await Promise.all(ports.map(isFree));
   return ports.filter((_, index) => !free[index]);
@@ -60,8 +60,8 @@ async function isFree(port: number): Promise<boolean> {
   }
 }
 
-/** The process below a start whose command holds `text`. */
-async function pidOf(text: string, { pid }: RunningProcess): Promise<number> {
+/** Finds the child process of a start whose command line contains `text`. */
+async function findChildPid(text: string, { pid }: RunningProcess): Promise<number> {
   const { stdout } = await promisify(execFile)("ps", ["-A", "-ww", "-o", "ppid=,pid=,args="]);
   const [, found] =
     stdout
@@ -69,12 +69,12 @@ async function pidOf(text: string, { pid }: RunningProcess): Promise<number> {
       .filter((line) => line.includes(text))
       .map((line) => line.trim().split(/\s+/))
       .find(([parentPid]) => parentPid === String(pid)) ?? [];
-  if (found === undefined) throw new Error(`no process below the start runs ${text}`);
+  if (found === undefined) throw new Error(`no child process of the start runs ${text}`);
   return Number(found);
 }
 
-/** What a start that could not be said, and that it left nothing running. */
-async function refused(parley: RunningProcess): Promise<string> {
+/** Waits until a start has failed with exit code 1, and returns its one-line error. */
+async function readStartError(parley: RunningProcess): Promise<string> {
   const { code } = await parley.exited;
   expect(code).toBe(1);
   const lines = parley.stderr().trimEnd().split("\n");
@@ -83,43 +83,43 @@ async function refused(parley: RunningProcess): Promise<string> {
 }
 
 describe("a first start", () => {
-  it("brings up everything, answers from the documentation, stops cleanly, and finds it all the second time", async () => {
-    const first = await startReady(place);
+  it("starts everything, replies from the documentation, stops cleanly, and keeps the data for the second start", async () => {
+    const first = await startAndWait(instance);
     const publicKey = publicKeyOf(first);
     const sessionId = crypto.randomUUID();
-    const reply = await readChat(await ask(publicKey, sessionId));
+    const reply = await readChat(await sendMessage(publicKey, sessionId));
     expect(reply.events[0]?.event).toBe("meta");
     expect(reply.text).toContain("PostgreSQL");
     expect(reply.done).toMatchObject({ finish_reason: "stop", model: "builtin:extractive" });
 
-    const shop = await fetch(`http://127.0.0.1:${place.port + 9}/`);
+    const shop = await fetch(`http://127.0.0.1:${instance.port + 9}/`);
     expect(await shop.text()).toContain(
-      `src="http://localhost:${place.port}/widget.js" data-public-key="${publicKey}"`,
+      `src="http://localhost:${instance.port}/widget.js" data-public-key="${publicKey}"`,
     );
-    expect((await fetch(`${urlOf(place)}/widget.js`)).headers.get("content-type")).toContain("javascript");
+    expect((await fetch(`${urlOf(instance)}/widget.js`)).headers.get("content-type")).toContain("javascript");
 
     const { access_token, expires_in } = await cliJson<{ access_token: string; expires_in: number }>(
       ["token", "--workspace", "demo", "--ttl", "30m"],
-      place.env,
+      instance.env,
     );
     expect(expires_in).toBe(1_800);
-    const exported = await fetch(`${urlOf(place)}/api/conversations/${sessionId}/export.json`, {
+    const exported = await fetch(`${urlOf(instance)}/api/conversations/${sessionId}/export.json`, {
       headers: { authorization: `Bearer ${access_token}` },
     });
     expect(exported.status).toBe(200);
 
     expect(await first.stop("SIGINT", 30_000)).toEqual({ code: 0, signal: null });
-    expect(await portsInUse(place)).toEqual([]);
-    const { code, stderr } = await runCli(["usage", "--workspace", "demo"], place.env);
+    expect(await portsInUse(instance)).toEqual([]);
+    const { code, stderr } = await runCli(["usage", "--workspace", "demo"], instance.env);
     expect(code).toBe(1);
     expect(stderr).toMatch(/^parley: Parley is not running in .*npx --yes pnpm@12 start/);
 
     const startedAt = performance.now();
-    const second = await startReady(place);
-    expect(performance.now() - startedAt).toBeLessThanOrEqual(SECOND_START_MS * othersShare());
+    const second = await startAndWait(instance);
+    expect(performance.now() - startedAt).toBeLessThanOrEqual(MAX_SECOND_START_MS * loadFactor());
     expect(publicKeyOf(second)).toBe(publicKey);
     expect(second.stdout()).toMatch(/demo\s+unchanged/);
-    expect(await cliJson(["usage", "--workspace", "demo"], place.env)).toMatchObject({
+    expect(await cliJson(["usage", "--workspace", "demo"], instance.env)).toMatchObject({
       plan: "free",
       used: 1,
       held: 0,
@@ -131,62 +131,62 @@ describe("a first start", () => {
 describe("a running Parley", () => {
   let parley: RunningProcess;
   beforeAll(async () => {
-    parley = await startReady(place);
+    parley = await startAndWait(instance);
   });
   afterAll(() => parley.stop("SIGINT", 30_000));
 
-  async function answersAgain(): Promise<void> {
+  async function waitForReply(): Promise<void> {
     await vi.waitFor(async () => {
-      const reply = await readChat(await ask(publicKeyOf(parley), crypto.randomUUID()));
+      const reply = await readChat(await sendMessage(publicKeyOf(parley), crypto.randomUUID()));
       expect(reply.done).toMatchObject({ finish_reason: "stop" });
     }, 30_000);
   }
 
-  it("keeps what it makes to its own user", async () => {
+  it("makes its files readable only by its own user, and logs no secrets", async () => {
     for (const file of ["secrets.json", "instance.json", "issuer-key.json"]) {
-      expect((await stat(join(place.dataDir, file))).mode & 0o077, file).toBe(0);
+      expect((await stat(join(instance.dataDir, file))).mode & 0o077, file).toBe(0);
     }
-    const secrets = Object.values(JSON.parse(await readFile(join(place.dataDir, "secrets.json"), "utf8")) as object);
-    const logs = join(place.dataDir, "logs");
+    const secrets = Object.values(JSON.parse(await readFile(join(instance.dataDir, "secrets.json"), "utf8")) as object);
+    const logs = join(instance.dataDir, "logs");
     const names = await readdir(logs);
-    // An earlier start's have a number before `.log`.
+    // Logs of earlier starts have a number before `.log`.
     expect(names.filter((name) => !/\.\d+\.log$/.test(name))).toHaveLength(5);
     const texts = await Promise.all(names.map((name) => readFile(join(logs, name), "utf8")));
     for (const secret of secrets) for (const text of [parley.output(), ...texts]) expect(text).not.toContain(secret);
   });
 
-  it("refuses a second start on the same data with other ports", async () => {
-    const elsewhere = await makePlace();
-    const second = await start(elsewhere, { DATA_DIR: place.dataDir });
-    expect(await refused(second)).toMatch(
+  it("refuses a second start with the same data directory and other ports", async () => {
+    const otherInstance = await createInstance();
+    const second = await start(otherInstance, { DATA_DIR: instance.dataDir });
+    expect(await readStartError(second)).toMatch(
       new RegExp(
-        `^parley: Parley is already running on ${place.dataDir} as process ${parley.pid}, at http://localhost:${place.port}:`,
+        `^parley: Parley is already running on ${instance.dataDir} as process ${parley.pid}, at http://localhost:${instance.port}:`,
       ),
     );
-    await elsewhere.remove();
+    await otherInstance.remove();
   });
 
   it("restarts a killed database without a restart of the services", async () => {
-    process.kill(await pidOf(`port=${place.port + 8}`, parley), "SIGKILL");
+    process.kill(await findChildPid(`port=${instance.port + 8}`, parley), "SIGKILL");
     await vi.waitFor(() => expect(parley.stdout()).toMatch(/database\s+restarted/), 60_000);
-    await answersAgain();
+    await waitForReply();
     expect(parley.stdout()).not.toMatch(/(edge|conversation|quota|llm-proxy)\s+exited unexpectedly/);
   });
 
-  it("starts a killed service again, and works without a restart of the others", async () => {
+  it("restarts a killed service without a restart of the others", async () => {
     for (const name of ["edge", "conversation", "quota", "llm-proxy"]) {
-      process.kill(await pidOf(`services/${name}/src/main.ts`, parley), "SIGKILL");
+      process.kill(await findChildPid(`services/${name}/src/main.ts`, parley), "SIGKILL");
       await vi.waitFor(() => expect(parley.stdout()).toMatch(new RegExp(`${name}\\s+restarted`)), 20_000);
     }
-    await answersAgain();
+    await waitForReply();
   });
 });
 
-describe("the end of a Parley", () => {
-  it("lets a reply that is under way come to its end before it stops", async () => {
+describe("stopping Parley", () => {
+  it("completes a streaming reply before it stops", async () => {
     const provider = await startFakeProvider([{ everyMs: 150 }]);
-    const parley = await startReady(place, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
-    const response = await ask(publicKeyOf(parley), crypto.randomUUID());
+    const parley = await startAndWait(instance, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
+    const response = await sendMessage(publicKeyOf(parley), crypto.randomUUID());
     parley.signal("SIGINT");
     const reply = await readChat(response);
     expect(reply.text).toContain("scripted provider");
@@ -195,22 +195,22 @@ describe("the end of a Parley", () => {
     await provider.close();
   });
 
-  // The exit code is npm's word for Ctrl-C: whatever npx runs in its shell, it ends so.
-  it.runIf(hasTerminal)("is a clean one when Ctrl-C is typed, through npx and pnpm", async () => {
-    const terminal = openTerminal("npx --yes pnpm@12 start", place.env);
+  // npx exits 130 on Ctrl-C, whatever its command's exit code is.
+  it.runIf(hasTerminal)("stops cleanly on Ctrl-C in a terminal, through npx and pnpm", async () => {
+    const terminal = openTerminal("npx --yes pnpm@12 start", instance.env);
     onTestFinished(terminal.kill);
-    await terminal.shows("Press Ctrl-C to stop", 120_000);
+    await terminal.waitFor("Press Ctrl-C to stop", 120_000);
     terminal.type(CTRL_C);
-    await terminal.shows("Stopped. The data is kept", 30_000);
+    await terminal.waitFor("Stopped. The data is kept", 30_000);
     expect([0, 130]).toContain(await terminal.exited);
     expect(terminal.screen()).not.toMatch(/exited unexpectedly|killing/);
-    expect(await portsInUse(place)).toEqual([]);
+    expect(await portsInUse(instance)).toEqual([]);
   });
 
   it("exits immediately on a second stop signal", async () => {
     const provider = await startFakeProvider([{ everyMs: 1_000 }]);
-    const parley = await startReady(place, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
-    const response = await ask(publicKeyOf(parley), crypto.randomUUID());
+    const parley = await startAndWait(instance, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
+    const response = await sendMessage(publicKeyOf(parley), crypto.randomUUID());
     parley.signal("SIGINT");
     await vi.waitFor(() => expect(parley.stdout()).toContain("Press Ctrl-C again to exit immediately"));
     await vi.waitFor(() => {
@@ -218,64 +218,67 @@ describe("the end of a Parley", () => {
       expect(parley.isRunning()).toBe(false);
     }, 3_000);
     expect(await parley.exited).toEqual({ code: 130, signal: null });
-    await vi.waitFor(async () => expect(await portsInUse(place)).toEqual([]), 10_000);
+    await vi.waitFor(async () => expect(await portsInUse(instance)).toEqual([]), 10_000);
     await response.body?.cancel().catch(() => undefined);
     await provider.close();
   });
 
-  it("leaves no service behind when it is killed, and the next start makes what is missing and keeps the rest", async () => {
-    const killed = await startReady(place);
+  it("leaves no service running when it is killed, and the next start recreates only missing data", async () => {
+    const killed = await startAndWait(instance);
     const publicKey = publicKeyOf(killed);
     const demo = ["--workspace", "demo", "--bot", "demo"];
-    await cliJson(["knowledge", "remove", "README.md", ...demo], place.env);
-    await cliJson(["bot", "update", "--workspace", "demo", "--slug", "demo", "--name", "Renamed"], place.env);
+    await cliJson(["knowledge", "remove", "README.md", ...demo], instance.env);
+    await cliJson(["bot", "update", "--workspace", "demo", "--slug", "demo", "--name", "Renamed"], instance.env);
     await killed.kill9();
 
-    const second = await startReady(place);
+    const second = await startAndWait(instance);
     expect(publicKeyOf(second)).toBe(publicKey);
     expect(second.stdout()).toMatch(/PostgreSQL \S+ on 127\.0\.0\.1:\d+; was already running/);
     expect(second.stdout()).toMatch(/demo\s+1 document added/);
-    const bot = await cliJson(["bot", "show", "--workspace", "demo", "--slug", "demo"], place.env);
+    const bot = await cliJson(["bot", "show", "--workspace", "demo", "--slug", "demo"], instance.env);
     expect(bot).toMatchObject({ display: { name: "Renamed" } });
-    await cliJson(["key", "revoke", publicKey], place.env);
+    await cliJson(["key", "revoke", publicKey], instance.env);
     await second.stop("SIGINT", 30_000);
-    expect(await portsInUse(place)).toEqual([]);
+    expect(await portsInUse(instance)).toEqual([]);
 
-    const third = await startReady(place);
+    const third = await startAndWait(instance);
     expect(publicKeyOf(third)).not.toBe(publicKey);
     await third.stop("SIGINT", 30_000);
   });
 });
 
 describe("a start with DATABASE_URL", () => {
-  it("uses that database, makes none of its own, and leaves it running", async () => {
-    // On a server of its own: the password of a role is the whole server's.
+  it("uses that database, creates none, and leaves it running", async () => {
+    // Needs a server of its own: the start sets role passwords, which apply to the whole server.
     const server = await startTestPostgres();
     onTestFinished(() => server.stop());
-    const [database, own] = await Promise.all([createDatabase(undefined, { serverUrl: server.url }), makePlace()]);
-    onTestFinished(own.remove);
-    const parley = await startReady(own, { DATABASE_URL: database.url });
+    const [database, ownInstance] = await Promise.all([
+      createDatabase(undefined, { serverUrl: server.url }),
+      createInstance(),
+    ]);
+    onTestFinished(ownInstance.remove);
+    const parley = await startAndWait(ownInstance, { DATABASE_URL: database.url });
     expect(parley.stdout()).toMatch(new RegExp(`database +PostgreSQL \\S+ at 127\\.0\\.0\\.1:\\d+/${database.name} `));
-    const reply = await readChat(await ask(publicKeyOf(parley), crypto.randomUUID(), own));
+    const reply = await readChat(await sendMessage(publicKeyOf(parley), crypto.randomUUID(), ownInstance));
     expect(reply.done).toMatchObject({ finish_reason: "stop" });
-    expect(await isFree(own.port + 8)).toBe(true);
+    expect(await isFree(ownInstance.port + 8)).toBe(true);
     await parley.stop("SIGINT", 30_000);
-    await expect(access(join(own.dataDir, "postgres"))).rejects.toThrow("ENOENT");
+    await expect(access(join(ownInstance.dataDir, "postgres"))).rejects.toThrow("ENOENT");
     await database.drop();
   });
 });
 
-describe("a start that cannot be", () => {
-  let empty: Place;
+describe("a start that fails", () => {
+  let empty: Instance;
   beforeEach(async () => {
-    empty = await makePlace();
+    empty = await createInstance();
   });
   afterEach(() => empty.remove());
 
   it("names the port in use and its purpose", async () => {
     const other = createServer().listen(empty.port + 4, "127.0.0.1");
     await once(other, "listening");
-    expect(await refused(await start(empty))).toMatch(
+    expect(await readStartError(await start(empty))).toMatch(
       new RegExp(`^parley: port ${empty.port + 4}, for quota, is in use: .*PORT=`),
     );
     await once(other.close(), "close");
@@ -287,29 +290,31 @@ describe("a start that cannot be", () => {
     ["postgres://u:hush@host.invalid/x", /^parley: cannot use DATABASE_URL: its host name does not resolve: /],
   ])("reports the problem with DATABASE_URL=%s", async (url, expected) => {
     const parley = await start(empty, { DATABASE_URL: url });
-    expect(await refused(parley)).toMatch(expected);
+    expect(await readStartError(parley)).toMatch(expected);
     expect(parley.output()).not.toContain("hush");
   });
 
   it("reports an unwritable DATA_DIR", async () => {
     const file = join(empty.dataDir, "file");
     await writeFile(file, "");
-    expect(await refused(await start(empty, { DATA_DIR: join(file, "data") }))).toMatch(
+    expect(await readStartError(await start(empty, { DATA_DIR: join(file, "data") }))).toMatch(
       /^parley: cannot write to .*: make it writable, or set DATA_DIR to another directory$/,
     );
   });
 
   it("reports every invalid variable together", async () => {
-    const line = await refused(await start(empty, { PORT: "70000", JWT_ISSUER: "https://sso.example" }));
+    const line = await readStartError(await start(empty, { PORT: "70000", JWT_ISSUER: "https://sso.example" }));
     expect(line).toMatch(/^parley: JWT_AUDIENCE and JWKS_URL must be set too: .*; PORT must be a whole number/);
     await expect(access(join(empty.dataDir, "secrets.json"))).rejects.toThrow();
   });
 
-  it("stops what it had started when a service cannot run", async () => {
+  it("stops the other services when one cannot start", async () => {
     const config = join(empty.dataDir, "llm.yaml");
     await writeFile(config, "providers: [");
-    const parley = await start(place, { LLM_CONFIG: config });
-    expect(await refused(parley)).toMatch(/^parley: llm-proxy did not start \(exit 1: .*\): see .*llm-proxy\.log$/);
-    expect(await portsInUse(place)).toEqual([]);
+    const parley = await start(instance, { LLM_CONFIG: config });
+    expect(await readStartError(parley)).toMatch(
+      /^parley: llm-proxy did not start \(exit 1: .*\): see .*llm-proxy\.log$/,
+    );
+    expect(await portsInUse(instance)).toEqual([]);
   });
 });

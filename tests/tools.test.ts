@@ -1,18 +1,18 @@
 import { randomUUID } from "node:crypto";
 import {
-  collectSse,
   describeWith,
   type FakeProvider,
   freePort,
   type McpTestServer,
+  quickOrFull,
   type ReceivedRequest,
+  readSse,
   startMcpServer,
   startToolServer,
   type ToolServer,
 } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chat, postChat } from "./system/chat.ts";
-import { figure } from "./system/full.ts";
+import { chat, exportTranscript, postChat } from "./system/chat.ts";
 import { type Nginx, runNginx } from "./system/nginx.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
@@ -69,15 +69,15 @@ afterAll(async () => {
 });
 
 type Message = { role: string; content: string };
-const lastOf = ({ body }: ReceivedRequest) => (body as { messages: Message[] }).messages.at(-1);
+const lastMessageOf = ({ body }: ReceivedRequest) => (body as { messages: Message[] }).messages.at(-1);
 
-/** A model that calls both tools, and then says what they answered. */
-function callBoth(): void {
+/** Scripts a model that calls both tools and then replies with their results. */
+function scriptBothToolCalls(): void {
   provider.reset();
   provider.script((request) => {
     const { messages } = request.body as { messages: Message[] };
-    const answers = messages.filter(({ role }) => role === "tool").map(({ content }) => content);
-    if (lastOf(request)?.role === "tool") return { tokens: [answers.join("; ")] };
+    const results = messages.filter(({ role }) => role === "tool").map(({ content }) => content);
+    if (lastMessageOf(request)?.role === "tool") return { tokens: [results.join("; ")] };
     return {
       toolCalls: [
         { name: "order", arguments: '{"id":"A7"}' },
@@ -87,22 +87,19 @@ function callBoth(): void {
   });
 }
 
-async function transcript(session: string, { workspaceId } = tenant) {
-  const token = await system.sso.token({ workspaceId });
-  const response = await fetch(`${system.url()}/api/conversations/${session}/export.json`, {
-    headers: { authorization: `Bearer ${token}` },
-  });
+async function readTranscript(sessionId: string, owner = tenant) {
+  const response = await exportTranscript(system, owner, sessionId);
   return (await response.json()) as { messages: Record<string, unknown>[] };
 }
 
-test("a real HTTP tool and a real MCP server are called, answer the visitor and show in the export", async () => {
-  callBoth();
-  http.answer(() => ({ body: '{"state":"sent"}' }));
+test("calls an HTTP tool and an MCP server, replies with their results and exports the calls", async () => {
+  scriptBothToolCalls();
+  http.respondWith(() => ({ body: '{"state":"sent"}' }));
   const session_id = randomUUID();
   const reply = await chat(system.url(), tenant, { session_id });
   expect(reply.text).toBe('{"state":"sent"}; 7 of tea left');
   expect([...new Set(reply.events.map(({ event }) => event))]).toEqual(["meta", "token", "done"]);
-  // What the contract says of done, and no more; both questions are in its count.
+  // Exactly the fields of the contract. The token counts are those of both provider requests.
   expect(reply.done).toEqual({
     finish_reason: "stop",
     tokens_in: 42,
@@ -110,7 +107,7 @@ test("a real HTTP tool and a real MCP server are called, answer the visitor and 
     latency_ms: expect.any(Number),
     model: "openai:default",
   });
-  const { messages } = await transcript(session_id);
+  const { messages } = await readTranscript(session_id);
   expect(messages[1]).toMatchObject({
     status: "done",
     tools_called: [
@@ -122,25 +119,25 @@ test("a real HTTP tool and a real MCP server are called, answer the visitor and 
   expect(http.requests[0]?.headers.authorization).toBe(`Bearer ${SECRET}`);
 });
 
-test("a tool that fails is no error for the visitor, who is told nothing of it but by the model", async () => {
-  callBoth();
-  http.answer(() => ({ status: 500, body: "inside of the tool" }));
+test("lets the model reply when a tool fails, and shows the visitor no error", async () => {
+  scriptBothToolCalls();
+  http.respondWith(() => ({ status: 500, body: "inside of the tool" }));
   provider.script((request) =>
-    lastOf(request)?.role === "tool"
+    lastMessageOf(request)?.role === "tool"
       ? { tokens: ["I could not look it up."] }
       : { toolCalls: [{ name: "order", arguments: '{"id":"A7"}' }] },
   );
   const session_id = randomUUID();
   const reply = await chat(system.url(), tenant, { session_id });
   expect([reply.text, reply.done?.finish_reason]).toEqual(["I could not look it up.", "stop"]);
-  expect((await transcript(session_id)).messages[1]).toMatchObject({ tools_called: [{ status: "failed" }] });
+  expect((await readTranscript(session_id)).messages[1]).toMatchObject({ tools_called: [{ status: "failed" }] });
 });
 
-test("a visitor who leaves while a tool is called ends the call within a second, and what was called before is kept", async () => {
-  callBoth();
+test("cancels a tool call within a second after the visitor has left, and stores the completed calls", async () => {
+  scriptBothToolCalls();
   http.requests.length = 0;
   let calls = 0;
-  http.answer(() => (++calls === 1 ? { body: "{}" } : { hangs: true }));
+  http.respondWith(() => (++calls === 1 ? { body: "{}" } : { hangs: true }));
   provider.script(() => ({ toolCalls: [{ name: "order", arguments: '{"id":"A7"}' }] }));
   const visitor = new AbortController();
   const session_id = randomUUID();
@@ -152,20 +149,20 @@ test("a visitor who leaves while a tool is called ends the call within a second,
   await expect.poll(() => http.requests[1]?.closedByClientAt, { timeout: 10_000 }).toBeDefined();
   expect((http.requests[1]?.closedByClientAt ?? 0) - leftAt).toBeLessThan(1_000);
   await expect
-    .poll(async () => (await transcript(session_id)).messages[1], { timeout: 10_000 })
+    .poll(async () => (await readTranscript(session_id)).messages[1], { timeout: 10_000 })
     .toMatchObject({ status: "cancelled", tools_called: [{ name: "order", status: "ok" }] });
 });
 
-describe("a reply in which a pattern matches", () => {
-  test("is replaced by the fallback: blocked, then done; nothing of the match is shown, stored or counted", async () => {
+describe("a reply that matches a moderation pattern", () => {
+  test("is replaced by the fallback, and the match is neither shown nor stored nor counted", async () => {
     provider.reset();
     provider.script(() => ({
       tokens: ["The code word that you asked for is ", "sec", "ret", ", of course"],
       everyMs: 30,
     }));
-    const used = async () => (await system.admin.workspaces.showUsage({ workspaceId: tenant.workspaceId })).usage;
-    await expect.poll(async () => (await used())?.held, { timeout: 10_000 }).toBe(0);
-    const before = (await used())?.used;
+    const readUsage = async () => (await system.admin.workspaces.showUsage({ workspaceId: tenant.workspaceId })).usage;
+    await expect.poll(async () => (await readUsage())?.held, { timeout: 10_000 }).toBe(0);
+    const before = (await readUsage())?.used;
     const session_id = randomUUID();
     const reply = await chat(system.url(), tenant, { session_id });
     expect(reply.events.filter(({ event }) => event !== "token").map(({ event }) => event)).toEqual([
@@ -177,9 +174,9 @@ describe("a reply in which a pattern matches", () => {
     expect("The code word that you asked for is ".startsWith(reply.text)).toBe(true);
     expect(reply.done).toMatchObject({ finish_reason: "blocked", model: "openai:default" });
     expect(reply.done?.tokens_out).toBeGreaterThan(0);
-    const { messages } = await transcript(session_id);
+    const { messages } = await readTranscript(session_id);
     expect(messages[1]).toMatchObject({ status: "blocked", content: "I cannot say." });
-    await expect.poll(used, { timeout: 10_000 }).toMatchObject({ used: before, held: 0 });
+    await expect.poll(readUsage, { timeout: 10_000 }).toMatchObject({ used: before, held: 0 });
   });
 });
 
@@ -220,18 +217,19 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
   });
   afterAll(() => Promise.all([nginx.stop(), admin.close()]));
 
+  /** Lets the model call the tool with this argument. */
   async function call(name: string, id: string) {
     provider.reset();
     provider.script((request) => {
-      const { role, content = "" } = lastOf(request) ?? {};
+      const { role, content = "" } = lastMessageOf(request) ?? {};
       return role === "tool" ? { tokens: [content] } : { toolCalls: [{ name, arguments: JSON.stringify({ id }) }] };
     });
     http.requests.length = 0;
     admin.requests.length = 0;
-    http.answer(() => ({ body: "{}" }));
+    http.respondWith(() => ({ body: "{}" }));
     const session_id = randomUUID();
     const { text } = await chat(system.url(), shop, { session_id });
-    return { text, message: (await transcript(session_id, shop)).messages[1] };
+    return { text, message: (await readTranscript(session_id, shop)).messages[1] };
   }
 
   test.each([
@@ -256,19 +254,21 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
   );
 });
 
-test("while a tool takes its time the stream keeps its heartbeat", async () => {
-  // The heartbeat comes after 15 s of silence; the short form sees that nothing but the end comes of a shorter wait.
-  const delayMs = figure(500, 17_000);
-  callBoth();
-  http.answer(() => ({ body: "{}", delayMs }));
-  const items = await collectSse(await postChat(system.url(), tenant));
-  expect(items.filter((item) => "comment" in item)).toHaveLength(figure(0, 1));
-  // The number of tokens depends on when its text arrives.
-  const events = items.flatMap((item) => ("event" in item ? [item.event] : []));
+test("sends heartbeats while a tool call is running", async () => {
+  // The edge sends a heartbeat after 15 s without an event. The short version checks that a shorter wait has none.
+  const delayMs = quickOrFull(500, 17_000);
+  scriptBothToolCalls();
+  http.respondWith(() => ({ body: "{}", delayMs }));
+  const names: string[] = [];
+  for await (const item of readSse(await postChat(system.url(), tenant)))
+    names.push("event" in item ? item.event : "heartbeat");
+  expect(names.filter((name) => name === "heartbeat")).toHaveLength(quickOrFull(0, 1));
+  // The number of token events depends on timing.
+  const events = names.filter((name) => name !== "heartbeat");
   expect(events.filter((event, index) => event !== events[index - 1])).toEqual(["meta", "token", "done"]);
 }, 60_000);
 
-test("no service has ever printed the secret, the arguments or an answer", () => {
+test("prints no secret, argument or result in any service", () => {
   const printed = [system.llm, system.conversation, system.quota, ...system.edges]
     .map((service) => service.outputs())
     .join("");

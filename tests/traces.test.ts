@@ -8,8 +8,8 @@ import { createTenant, PROVIDER_KEY, type System, startSystem, type Tenant } fro
 
 const COLLECTOR_TOKEN = "collector-token-of-the-tests";
 const CONVERSATION = "parley.conversation.v1.ConversationService";
-/** What every turn that is answered leaves in its trace: the service, the span, and the span it stands under. */
-const WHOLE = [
+/** The spans of every completed turn: service, name and parent's name. */
+const TURN_SPANS = [
   "edge POST /api/chat/ < ",
   `edge ${CONVERSATION}/OpenTurn < POST /api/chat/`,
   `conversation ${CONVERSATION}/OpenTurn < ${CONVERSATION}/OpenTurn`,
@@ -48,7 +48,7 @@ describeWith("redis", "with a collector of traces", () => {
       }),
     });
     tenant = await createTenant(system.admin);
-    // From here on every look-up that is made once only has been made.
+    // The first turn also has the spans of look-ups that are cached afterwards.
     await chat(system.url(), tenant);
   });
   afterAll(async () => {
@@ -57,8 +57,8 @@ describeWith("redis", "with a collector of traces", () => {
     await collector.close();
   });
 
-  /** Sends a message and waits until its trace is whole. */
-  async function traceOf(on: Tenant, fields: ChatFields = {}, headers: Record<string, string> = {}) {
+  /** Sends a message and waits until its trace is complete. */
+  async function traceTurn(on: Tenant, fields: ChatFields = {}, headers: Record<string, string> = {}) {
     const result = await readChat(await postChat(system.url(), on, fields, { headers }));
     const { turn } = await system.admin.turns.getTurn({
       workspaceId: on.workspaceId,
@@ -66,24 +66,24 @@ describeWith("redis", "with a collector of traces", () => {
     });
     const turnId = turn?.turnId ?? "";
     await expect
-      .poll(() => shape(collector.traceOf(turnId)), { timeout: 20_000 })
-      .toEqual(expect.arrayContaining(WHOLE));
+      .poll(() => describeSpans(collector.traceOf(turnId)), { timeout: 20_000 })
+      .toEqual(expect.arrayContaining(TURN_SPANS));
     return { turnId, result, spans: collector.traceOf(turnId) };
   }
 
-  test("a turn is one whole trace over the four services, each span under the one that caused it", async () => {
-    const strange = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    const { turnId, result, spans } = await traceOf(tenant, {}, { traceparent: strange });
+  test("records a turn as one trace across the four services, with each span under its caller", async () => {
+    const foreignParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const { turnId, result, spans } = await traceTurn(tenant, {}, { traceparent: foreignParent });
     expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
     expect(spans[0]?.traceId).not.toBe("0af7651916cd43dd8448eb211c80319c");
     expect(new Set(spans.map(({ service }) => service))).toEqual(
       new Set(["edge", "conversation", "quota", "llm-proxy"]),
     );
-    const whole = [...WHOLE, "llm-proxy chat default < parley.llm.v1.LlmService/Generate"];
-    expect(shape(spans)).toEqual(expect.arrayContaining(whole));
-    expect(spans).toHaveLength(whole.length);
+    const expected = [...TURN_SPANS, "llm-proxy chat default < parley.llm.v1.LlmService/Generate"];
+    expect(describeSpans(spans)).toEqual(expect.arrayContaining(expected));
+    expect(spans).toHaveLength(expected.length);
     for (const span of spans) {
-      expect(span.failed, span.name).toBe(false);
+      expect(span.hasFailed, span.name).toBe(false);
       expect(span.endNs >= span.startNs, span.name).toBe(true);
     }
     const byName = (name: string, kind: number) => spans.find((each) => each.name === name && each.kind === kind);
@@ -106,24 +106,24 @@ describeWith("redis", "with a collector of traces", () => {
       "parley.turn_id": turnId,
     });
     expect(result.done?.finish_reason).toBe("stop");
-    // The line of the turn names the trace.
-    const line =
+    // The turn's log line contains the trace id.
+    const logLine =
       system.edges[0]
         ?.outputs()
         .split("\n")
-        .find((each) => each.includes(turnId)) ?? "{}";
-    expect(JSON.parse(line)).toMatchObject({
+        .find((line) => line.includes(turnId)) ?? "{}";
+    expect(JSON.parse(logLine)).toMatchObject({
       trace_id: spans[0]?.traceId,
       span_id: expect.stringMatching(/^[0-9a-f]{16}$/),
     });
     for (const header of collector.headers) expect(header.authorization).toBe(`Bearer ${COLLECTOR_TOKEN}`);
   });
 
-  test("turns at once are a trace each, and nothing that a service does by itself is one", async () => {
-    const traced = await Promise.all(Array.from({ length: 20 }, () => traceOf(tenant)));
+  test("records one trace for each concurrent turn, and none for background work", async () => {
+    const traced = await Promise.all(Array.from({ length: 20 }, () => traceTurn(tenant)));
     for (const { spans } of traced) {
       expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
-      expect(spans).toHaveLength(WHOLE.length + 1);
+      expect(spans).toHaveLength(TURN_SPANS.length + 1);
       expect(new Set(spans.map(({ attributes }) => attributes["parley.turn_id"] ?? "")).size).toBe(2);
     }
     const roots = collector.spans.filter(({ parentId }) => parentId === "");
@@ -131,47 +131,46 @@ describeWith("redis", "with a collector of traces", () => {
     expect(new Set(collector.spans.map(({ traceId }) => traceId)).size).toBe(roots.length);
   });
 
-  test("each call of a tool is a span, without its arguments, and one that was refused says so", async () => {
+  test("records each tool call as a span with its error and without its arguments", async () => {
     const equipped = await createTenant(system.admin);
     const { workspaceId, botSlug } = equipped;
     const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
     const value = { description: "Finds an order.", method: "GET", url: "http://127.0.0.1:65000/{id}", parameters };
     await system.admin.tools.putTool({ workspaceId, botSlug, tool: { name: "order", kind: { case: "http", value } } });
-    const { requests } = system.provider;
-    const asked = requests.length;
+    const firstIndex = system.provider.requests.length;
     system.provider.script((_, index) =>
-      index === asked ? { toolCalls: [{ name: "order", arguments: '{"id":"of-the-visitor"}' }] } : undefined,
+      index === firstIndex ? { toolCalls: [{ name: "order", arguments: '{"id":"of-the-visitor"}' }] } : undefined,
     );
-    const { spans } = await traceOf(equipped);
+    const { spans } = await traceTurn(equipped);
     expect(spans.filter(({ name }) => name === "chat default")).toHaveLength(2);
     const [call] = spans.filter(({ name }) => name.startsWith("execute_tool"));
-    expect(call).toMatchObject({ name: "execute_tool order", service: "llm-proxy", failed: true });
+    expect(call).toMatchObject({ name: "execute_tool order", service: "llm-proxy", hasFailed: true });
     expect(call?.attributes).toMatchObject({ "gen_ai.tool.name": "order", "error.type": "not_allowed" });
     expect(JSON.stringify(spans.map(({ attributes }) => attributes))).not.toContain("of-the-visitor");
   });
 
-  test("each try of a model is a span, and the one that failed says why", async () => {
+  test("records each attempt as a span, and a failed one with its error", async () => {
     const careful = await createTenant(system.admin, { model: "route:careful" });
-    const { spans } = await traceOf(careful);
-    const tries = spans.filter(({ name }) => name.startsWith("chat "));
-    expect(tries.map(({ name, failed, attributes }) => [name, failed, attributes["error.type"]])).toEqual([
+    const { spans } = await traceTurn(careful);
+    const attempts = spans.filter(({ name }) => name.startsWith("chat "));
+    expect(attempts.map(({ name, hasFailed, attributes }) => [name, hasFailed, attributes["error.type"]])).toEqual([
       ["chat status-503", true, "http_503"],
       ["chat echo", false, undefined],
     ]);
   });
 
-  test("no message, reply, key, token, password or address is in any span", async () => {
+  test("exports no message, reply, key, token, password or address", async () => {
     const mark = (what: string) => `marker-${what}-${randomUUID()}`;
     const marks = [mark("message"), mark("visitor"), mark("metadata"), mark("referrer"), mark("agent")];
     const [message, visitor_id, note, referer, agent] = marks;
     const echo = await createTenant(system.admin, { model: "openai:echo" });
-    const { result } = await traceOf(
+    const { result } = await traceTurn(
       echo,
       { message, visitor_id, visitor_metadata: { note } },
       { referer: `https://a.example/${referer}`, "user-agent": agent ?? "" },
     );
     expect(result.text).toContain(message);
-    await traceOf(await createTenant(system.admin, { model: "openai:status-401" }), { message });
+    await traceTurn(await createTenant(system.admin, { model: "openai:status-401" }), { message });
     const secrets = [
       ...marks,
       echo.publicKey,
@@ -187,9 +186,9 @@ describeWith("redis", "with a collector of traces", () => {
     for (const secret of secrets) expect(sent.includes(secret), secret).toBe(false);
   });
 
-  test("while the collector is down each service logs one line and chats succeed", async () => {
+  test("logs one line and serves turns while the collector is down", async () => {
     const edge = system.edges[0];
-    const lines = (text: string) =>
+    const countLines = (text: string) =>
       edge
         ?.outputs()
         .split("\n")
@@ -198,24 +197,24 @@ describeWith("redis", "with a collector of traces", () => {
     await collector.close();
     for (let turn = 0; turn < 3; turn++) {
       expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
-      await expect.poll(() => lines("trace export failed"), { timeout: 30_000 }).toBe(1);
+      await expect.poll(() => countLines("trace export failed"), { timeout: 30_000 }).toBe(1);
     }
     collector = await startCollector(port);
     await expect
-      .poll(async () => (await chat(system.url(), tenant)) && lines("trace export recovered"), {
+      .poll(async () => (await chat(system.url(), tenant)) && countLines("trace export recovered"), {
         timeout: 30_000,
         interval: 500,
       })
       .toBe(1);
-    await traceOf(tenant);
-    // What waits when a service stops is sent before it is gone, and one that cannot be sent holds nobody up for long.
+    await traceTurn(tenant);
+    // A stopping service exports its pending spans. If the collector is down, the service still exits within 15 s.
     const { meta } = await chat(system.url(), tenant);
     await edge?.stop();
     const { turn } = await system.admin.turns.getTurn({
       workspaceId: tenant.workspaceId,
       messageId: BigInt(Number(meta?.message_id)),
     });
-    expect(shape(collector.traceOf(turn?.turnId ?? ""))).toContain("edge POST /api/chat/ < ");
+    expect(describeSpans(collector.traceOf(turn?.turnId ?? ""))).toContain("edge POST /api/chat/ < ");
     await edge?.start();
     await collector.close();
     await chat(system.url(), tenant);
@@ -227,11 +226,11 @@ describeWith("redis", "with a collector of traces", () => {
   });
 });
 
-/** Each span with its service and the name of the one it stands under, which must be there too. */
-function shape(spans: readonly CollectedSpan[]): string[] {
+/** Formats each span as its service, its name and its parent's name. */
+function describeSpans(spans: readonly CollectedSpan[]): string[] {
   const names = new Map(spans.map(({ spanId, name }) => [spanId, name]));
   return spans.map(({ service, name, parentId }) => {
-    const parent = parentId === "" ? "" : (names.get(parentId) ?? "(not there)");
+    const parent = parentId === "" ? "" : (names.get(parentId) ?? "(missing)");
     return `${service} ${name} < ${parent}`;
   });
 }

@@ -25,7 +25,7 @@ export const CHECKS: readonly Check[] = [
     title: "proto compatibility",
     run: () => tool("buf", "breaking", "proto", "--against", "proto/released.binpb"),
   },
-  { name: "handlers", title: "handler files named in the protos", run: checkHandlers },
+  { name: "handlers", title: "handler files of the protos", run: checkHandlers },
   { name: "audit", title: "production dependencies without known vulnerabilities", run: auditProblems },
   { name: "layout", title: "layout and imports", run: async () => layoutProblems(await readSources("*.ts")) },
   { name: "cycles", title: "import cycles", run: checkCycles },
@@ -33,7 +33,7 @@ export const CHECKS: readonly Check[] = [
   { name: "dependencies", title: "dependencies explained", run: checkDependencies },
   {
     name: "lockfile",
-    title: "lockfile names no host",
+    title: "lockfile without hosts",
     run: async () => (await readSources("pnpm-lock.yaml")).flatMap(({ text }) => lockfileProblems(text)),
   },
 ];

@@ -9,8 +9,8 @@ const parts = [
   },
 ];
 
-describe("the ids in a title", () => {
-  it("are single ones and ranges", () => {
+describe("idsOf", () => {
+  it("returns single IDs and expands ranges", () => {
     expect(idsOf("it works [4.1/2] [D10/9-11] [no id] [1]")).toEqual(["4.1/2", "D10/9", "D10/10", "D10/11"]);
   });
 });
@@ -19,18 +19,18 @@ describe("coverage", () => {
   it("lists each sentence with the tests that prove it", () => {
     const { page, problems } = coverage(
       [
-        { title: "all of it [4.1/1-3]", file },
+        { title: "all three [4.1/1-3]", file },
         { title: "again [4.1/3]", file },
       ],
       parts,
     );
     expect(problems).toEqual([]);
-    expect(page).toContain(`| 4.1/1 | First \\| one. | [all of it](../${file}) |`);
-    expect(page).toContain(`| 4.1/3 | Third. | [all of it](../${file})<br>[again](../${file}) |`);
+    expect(page).toContain(`| 4.1/1 | First \\| one. | [all three](../${file}) |`);
+    expect(page).toContain(`| 4.1/3 | Third. | [all three](../${file})<br>[again](../${file}) |`);
   });
 
-  it("names the sentences without a test", () => {
-    const { page, problems } = coverage([{ title: "some of it [4.1/1-2]", file }], parts);
+  it("reports sentences without a test", () => {
+    const { page, problems } = coverage([{ title: "two of them [4.1/1-2]", file }], parts);
     expect(problems).toEqual(["4.1/3 has no test"]);
     expect(page).toContain("| 4.1/3 | Third. | **missing** |");
   });
@@ -42,19 +42,19 @@ describe("coverage", () => {
       { title: "wrong [4.1/4] [9/1]", file },
     ];
     expect(coverage(tests, parts).problems).toEqual([
-      `${file}: "idle" names no sentence`,
-      `${file}: "wrong [4.1/4] [9/1]" names the unknown sentence 4.1/4`,
-      `${file}: "wrong [4.1/4] [9/1]" names the unknown sentence 9/1`,
+      `${file}: "idle" has no sentence ID`,
+      `${file}: "wrong [4.1/4] [9/1]" has the unknown sentence ID 4.1/4`,
+      `${file}: "wrong [4.1/4] [9/1]" has the unknown sentence ID 9/1`,
     ]);
   });
 });
 
-describe("the tests of the contract", () => {
-  it("are found", () => {
+describe("contract tests", () => {
+  it("are read from tests/contract", () => {
     expect(readTests().length).toBeGreaterThan(80);
   });
 
-  it("prove every sentence, and the committed page says so", () => {
+  it("prove every sentence, and the committed page is up to date", () => {
     expect(checkCoverage()).toEqual([]);
   });
 });

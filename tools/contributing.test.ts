@@ -5,15 +5,15 @@ import { readSources } from "./repository.ts";
 import { ROOT } from "./run-tool.ts";
 
 const [guide] = await readSources("CONTRIBUTING.md");
-/** The repository's paths that the guide names, in its text and in its tree. */
+/** The repository paths in the guide. */
 const paths = guide?.text.match(
   /(?<![\w./-])(?:\.ci|proto|services|packages|charts|deploy|tests|bench|tools|docs)\/[\w./-]*/g,
 );
 
-test("CONTRIBUTING.md names the files on the path of a chat message", () => {
+test("CONTRIBUTING.md lists the files that handle a chat message", () => {
   expect(paths?.filter((path) => path.startsWith("services/") && path.endsWith(".ts")).length).toBeGreaterThan(14);
 });
 
-test.each([...new Set(paths)])("%s, which CONTRIBUTING.md names, exists", async (path) => {
+test.each([...new Set(paths)])("CONTRIBUTING.md links to an existing path: %s", async (path) => {
   await expect(stat(join(ROOT, path))).resolves.toBeDefined();
 });

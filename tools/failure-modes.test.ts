@@ -6,10 +6,10 @@ const [source] = [
   {
     path: "tests/edge/suites/a.ts",
     text: [
-      'test("a peer is cut: one done, last", async () => {',
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source of a test
-      "test(`${READERS} readers that read nothing: each is cut`, async () => {",
-      'test.each(NAMES)(\n"the wire to %s is cut, or a byte of it turned over", async (name) => {',
+      'test("a stream ends with done when a peer is cut", async () => {',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the string is the source of a test
+      "test(`${READERS} clients that do not read: the edge cuts each`, async () => {",
+      'test.each(NAMES)(\n"a visitor gets a 503 when the connection to %s is cut", async (name) => {',
     ].join("\n"),
   },
 ];
@@ -17,7 +17,7 @@ const page = (...rows: string[]) =>
   ["| fault | visitor | you | test |", "| --- | --- | --- | --- |", ...rows].join("\n");
 const problems = (...rows: string[]) => failureModeProblems(page(...rows), [source]);
 
-describe("the page of failure modes", () => {
+describe("failure modes page", () => {
   test("names an existing test in every row", async () => {
     const [modes] = await readSources("docs/operations/failure-modes.md");
     const rows = modes?.text.split("\n").filter((line) => line.startsWith("| ")) ?? [];
@@ -26,31 +26,31 @@ describe("the page of failure modes", () => {
   });
 
   test("is rejected with an unknown test", () => {
-    expect(problems("| f | v | o | a peer is cut: one done |")).toEqual([]);
-    expect(problems("| f | v | o | a peer is cat |")).toEqual([
-      '"f" names no existing test in tests/edge: "a peer is cat"',
+    expect(problems("| f | v | o | a stream ends with done when a peer |")).toEqual([]);
+    expect(problems("| f | v | o | a stream ends with dune |")).toEqual([
+      '"f" names no existing test in tests/edge: "a stream ends with dune"',
     ]);
-    expect(problems("| f | v | o | a peer is cut (`tests/books`) |")).toHaveLength(1);
+    expect(problems("| f | v | o | a stream ends with done (`tests/usage-accounting`) |")).toHaveLength(1);
     expect(problems("| f | v | o | |")).toHaveLength(1);
     expect(problems("| f | v | o | … |")).toHaveLength(1);
   });
 
   test("may abbreviate a test title with …", () => {
-    expect(problems("| f | v | o | readers that read nothing: each is cut |")).toEqual([]);
-    expect(problems("| f | v | o | the wire to … is cut, or a byte |")).toEqual([]);
-    expect(problems("| f | v | o | the wire to … is whole |")).toHaveLength(1);
+    expect(problems("| f | v | o | clients that do not read: the edge cuts each |")).toEqual([]);
+    expect(problems("| f | v | o | the connection to … is cut |")).toEqual([]);
+    expect(problems("| f | v | o | the connection to … is open |")).toHaveLength(1);
   });
 
   test("may have tables without a test column", () => {
-    const metrics = ["| metric | ordinarily |", "| --- | --- |", "| depth | 0 |"];
-    expect(failureModeProblems([...metrics, "", page("| f | v | o | a peer is cut |")].join("\n"), [source])).toEqual(
-      [],
-    );
+    const metrics = ["| metric | normal |", "| --- | --- |", "| depth | 0 |"];
+    expect(
+      failureModeProblems([...metrics, "", page("| f | v | o | a stream ends with done |")].join("\n"), [source]),
+    ).toEqual([]);
     expect(failureModeProblems([page("| f | v | o | |"), "", ...metrics].join("\n"), [source])).toHaveLength(1);
   });
 
   test("is rejected with an empty cell", () => {
-    expect(problems("| f | | o | a peer is cut |")).toHaveLength(1);
-    expect(problems("| f | v | | a peer is cut |")).toHaveLength(1);
+    expect(problems("| f | | o | a stream ends with done |")).toHaveLength(1);
+    expect(problems("| f | v | | a stream ends with done |")).toHaveLength(1);
   });
 });

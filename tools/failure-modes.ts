@@ -11,7 +11,7 @@ export function failureModeProblems(page: string, sources: readonly SourceFile[]
     [...text.matchAll(TITLE)].map(([, quoted, template]) => ({ path, title: quoted ?? template ?? "" })),
   );
   return rowsOf(page).flatMap(([fault = "", visitor = "", operator = "", testCell = ""]) => {
-    if (visitor === "" || operator === "") return [`"${fault}" does not say what the visitor or the operator sees`];
+    if (visitor === "" || operator === "") return [`"${fault}" has an empty visitor or operator cell`];
     const folder = FOLDER.exec(testCell)?.[1] ?? DEFAULT_FOLDER;
     const name = testCell.replace(FOLDER, "");
     const exists = tests.some(({ path, title }) => path.startsWith(`${folder}/`) && matchesTitle(title, name));
@@ -35,7 +35,7 @@ function rowsOf(page: string): string[][] {
   });
 }
 
-/** Returns whether a title matches the name on the page, in which … stands for any text. */
+/** Returns whether a title matches the name on the page. In the name, … matches any text. */
 function matchesTitle(title: string, name: string): boolean {
   let at = 0;
   for (const piece of name.split("…").map((part) => part.trim())) {

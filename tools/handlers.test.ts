@@ -22,7 +22,7 @@ test("reports an RPC without a handler comment, also after a service with one", 
   ]);
 });
 
-test("reports every missing file of a sentence that names several over two lines", () => {
+test("reports every missing file of a sentence that lists several over two lines", () => {
   expect(problems("// Handled in b/c.ts; List in", "// b/none.ts. Served on b/ops.ts.", "service S {")).toEqual([
     "proto/a.proto:3 S names a missing file: b/none.ts",
   ]);

@@ -1,12 +1,12 @@
 import type { Problems, SourceFile } from "./problems.ts";
 
-/** The sentence of a comment that names the files of the handlers. */
+/** The sentence of a comment that lists the handler files. */
 const HANDLED_IN = /Handled in (.*?)\.(?=\s|$)/;
 const FILE = /[\w-]+(?:\/[\w.-]+)+\.ts/g;
 
 /**
- * Returns the RPCs whose comment, or whose service's comment, does not say "Handled in <file>.", and the files named there that do not
- * exist.
+ * Returns the RPCs without "Handled in <file>." in their comment or in their service's comment, and the missing files of these
+ * sentences.
  */
 export function handlerProblems(protos: readonly SourceFile[], paths: ReadonlySet<string>): Problems {
   return protos.flatMap(({ path, text }) => {

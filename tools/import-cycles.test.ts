@@ -6,16 +6,16 @@ const file = (path: string, ...imports: string[]) => ({
   text: imports.map((specifier) => `import type { T } from "${specifier}";`).join("\n"),
 });
 
-test("finds a cycle of type-only imports, across folders, and names its files", () => {
+test("returns the files of a cycle of type-only imports across folders", () => {
   const files = [file("src/a.ts", "./b/b.ts"), file("src/b/b.ts", "../c.ts"), file("src/c.ts", "./a.ts", "node:fs")];
   expect(importCycles(files)).toEqual([["src/a.ts", "src/b/b.ts", "src/c.ts"]]);
 });
 
-test("finds each of two cycles, and a file that imports itself", () => {
+test("returns each of two cycles, and a file that imports itself", () => {
   const files = [file("a.ts", "./b.ts"), file("b.ts", "./a.ts", "./c.ts"), file("c.ts", "./c.ts")];
   expect(importCycles(files)).toEqual([["c.ts"], ["a.ts", "b.ts"]]);
 });
 
-test("finds none where two files import a third", () => {
+test("returns no cycle if two files import a third", () => {
   expect(importCycles([file("a.ts", "./c.ts", "./b.ts"), file("b.ts", "./c.ts"), file("c.ts")])).toEqual([]);
 });

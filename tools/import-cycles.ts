@@ -18,7 +18,7 @@ export function importCycles(files: readonly SourceFile[]): string[][] {
   );
 }
 
-/** Tarjan's algorithm: the groups of nodes that reach each other. */
+/** Returns the groups of nodes that reach each other (Tarjan's algorithm). */
 function stronglyConnected(edges: ReadonlyMap<string, readonly string[]>): string[][] {
   const order = new Map<string, number>();
   const lowest = new Map<string, number>();
@@ -48,7 +48,7 @@ function stronglyConnected(edges: ReadonlyMap<string, readonly string[]>): strin
   return groups;
 }
 
-/** Prints every import cycle of the repository, then their number; exits 1 when there is one. */
+/** Prints every import cycle of the repository and their number. Exits with 1 if there is one. */
 async function main(): Promise<void> {
   const cycles = importCycles(await readSources("*.ts"));
   for (const cycle of cycles) process.stdout.write(`${cycle.join("\n  ")}\n`);

@@ -3,7 +3,7 @@ import { posix } from "node:path";
 /** One import or re-export statement, or one dynamic import. */
 export type Import = {
   specifier: string;
-  /** Whether it brings in types alone, which the runtime erases. */
+  /** Whether it imports only types, which do not exist at runtime. */
   isType: boolean;
   /** The names of the imported values, without types; empty for a dynamic import and for one without names. */
   names: readonly string[];
@@ -28,12 +28,12 @@ export function importsOf(text: string): Import[] {
   return [...named, ...others];
 }
 
-/** The name that the other file exports: `Row` for `Row as StoredRow`. */
+/** Returns the name that the other file exports: `Row` for `Row as StoredRow`. */
 function nameOf(entry: string): string {
   return entry.split(" as ")[0] ?? "";
 }
 
-/** Returns the repository path that a relative specifier names. */
+/** Returns the repository path of a relative specifier. */
 export function targetOf(path: string, specifier: string): string {
   return posix.join(posix.dirname(path), specifier);
 }

@@ -20,7 +20,7 @@ describe("layoutProblems", () => {
     ["tests/support/src/redis.ts", "@parley/rpc"],
     ["tests/support/src/redis.ts", "../../system/system.ts"],
     ["deploy/local/postgres/src/start.ts", "@parley/cli"],
-    // A feature is used through its index.ts.
+    // Features import each other only through index.ts.
     [`${conversation}/turns/open-turn.rpc.ts`, "../bots/bots.store.ts"],
     [`${conversation}/turns/prompt.ts`, "../bots/slug.ts"],
     // Roles.
@@ -49,7 +49,7 @@ describe("layoutProblems", () => {
     [`${conversation}/turns/prompt.test.ts`, "../bots/bots.store.ts"],
     [`${conversation}/testing/turns.ts`, "../bots/bots.store.ts"],
     ["tests/contract.test.ts", "./system/system.ts"],
-    ["bench/src/rows/reserve.ts", "../../../services/quota/src/usage/reservations.store.ts"],
+    ["bench/src/benchmarks/reserve.ts", "../../../services/quota/src/usage/reservations.store.ts"],
     ["tools/layout.ts", "../services/edge/src/config.ts"],
   ])("accepts that %s imports %s", (path, specifier) => {
     expect(problemsOf(path, specifier)).toEqual([]);
@@ -75,11 +75,11 @@ describe("layoutProblems", () => {
     expect(layoutProblems([index, plain("isSlug, readBot")])).toHaveLength(1);
   });
 
-  it("refuses a suffix that names no role", () => {
+  it("refuses an unknown suffix", () => {
     expect(layoutProblems([{ path: `${conversation}/turns/open-turn.dao.ts`, text: "" }])).toHaveLength(1);
   });
 
-  it("sees imports that are dynamic, for their effect, and passed on", () => {
+  it("checks dynamic imports, side-effect imports and re-exports", () => {
     const ours = (name: string) => `"@parley/${name}"`;
     const text = `import ${ours("quota")}; export { y } from ${ours("edge")}; await import(${ours("llm-proxy")});`;
     expect(layoutProblems([{ path: "packages/rpc/src/index.ts", text }])).toHaveLength(3);

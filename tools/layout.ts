@@ -1,7 +1,7 @@
 import { type Import, importsOf, targetOf } from "./imports.ts";
 import type { Problems, SourceFile } from "./problems.ts";
 
-/** Which of our packages each package may import in the code it ships; tests may import @parley/test-support too. */
+/** The Parley packages that each package may import. Tests may also import @parley/test-support. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "packages/rpc": [],
   "packages/rpc-multiplex": ["rpc"],
@@ -22,16 +22,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Folders outside their own package that some packages may reach: the benchmarks start the system that the tests start, run the
- * quota service's statements without the service, and send the documents of the conversation service's tests; browser tests use the
- * widget's texts.
+ * Folders outside their own package that some packages may import with relative paths. The benchmarks start the same system as the tests, run
+ * quota's statements without the service, and use the documents of conversation's tests. The browser tests use the widget's texts.
  */
 const MAY_REACH: Readonly<Record<string, readonly string[]>> = {
   bench: ["tests/system/", "services/quota/src/usage/", "services/conversation/src/testing/"],
   tests: ["packages/widget/src/"],
 };
 
-/** The roles of a service's files, by suffix, and the roles whose code each must not import. A file without a suffix is "plain". */
+/** The roles of a service's files by suffix, and the roles that each must not import. A file without a suffix is "plain". */
 const MUST_NOT_IMPORT: Readonly<Record<string, readonly string[]>> = {
   route: ["rpc", "admin", "worker", "store"],
   plugin: ["route", "rpc", "admin", "worker", "store"],
@@ -72,7 +71,7 @@ export function layoutProblems(files: readonly SourceFile[]): Problems {
   });
 }
 
-/** Returns the innermost package of a file; undefined for tools/, which maintains the whole repository. */
+/** Returns the innermost package of a file; undefined for tools/, which may import anything. */
 function packageOf(path: string): string | undefined {
   const homes = Object.keys(MAY_IMPORT).filter((home) => path.startsWith(`${home}/`));
   return homes.sort((a, b) => b.length - a.length)[0];
@@ -82,13 +81,13 @@ function refusePackage(path: string, home: string, specifier: string): string | 
   const [, name] = /^@parley\/([^/]+)/.exec(specifier) ?? [];
   if (name === undefined || MAY_IMPORT[home]?.includes(name)) return undefined;
   if (name === "test-support" && isTest(path)) return undefined;
-  return `${home} may import ${MAY_IMPORT[home]?.join(", ") || "none of our packages"}`;
+  return `${home} may import ${MAY_IMPORT[home]?.join(", ") || "no Parley package"}`;
 }
 
 function refuseRelative(path: string, home: string, specifier: string): string | undefined {
   const target = targetOf(path, specifier);
   if (packageOf(target) === home) return undefined;
-  return MAY_REACH[home]?.some((folder) => target.startsWith(folder)) ? undefined : "it leaves its package";
+  return MAY_REACH[home]?.some((folder) => target.startsWith(folder)) ? undefined : "the target is in another package";
 }
 
 /** Refuses imports from another feature (a folder of a service) except through its index.ts. */
@@ -97,7 +96,7 @@ function refuseFeature(path: string, specifier: string): string | undefined {
   const target = targetOf(path, specifier);
   const [from, to] = [featureOf(path), featureOf(target)];
   if (to === undefined || from === to || target === `${to}/index.ts`) return undefined;
-  return `another feature is used through ${to}/index.ts`;
+  return `import another feature through ${to}/index.ts`;
 }
 
 function featureOf(path: string): string | undefined {

@@ -2,16 +2,16 @@ import { readdir, readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 
-// docs/install/sizing.md against the bench's last results and the chart's defaults.
+// Compares docs/install/sizing.md with the latest benchmark results and the chart's defaults.
 
 const root = new URL("../", import.meta.url);
 const read = (path: string) => readFile(new URL(path, root), "utf8");
 
 type Service = "edge" | "conversation" | "quota" | "llm-proxy";
 const SERVICES: Service[] = ["edge", "conversation", "quota", "llm-proxy"];
-/** At which an autoscaler adds a pod. */
-const USED = 0.7;
-/** What two runs of the bench on one machine may differ by. */
+/** The CPU utilization at which an autoscaler adds a pod. */
+const TARGET_UTILIZATION = 0.7;
+/** How much two benchmark runs on one machine may differ. */
 const NOISE = 1.15;
 
 type Figure = { what: string; value: number; detail: string };
@@ -30,7 +30,7 @@ type Component = {
   resources: { requests: { cpu: string; memory: string }; limits: { memory: string } };
 };
 
-/** The cells of the rows of the page's tables that begin with `first`. */
+/** Returns the cells of the table rows whose first cell matches `first`. */
 function rows(first: RegExp): string[][] {
   const tables = page.split("\n").filter((line) => line.startsWith("|"));
   return tables
@@ -43,14 +43,14 @@ function rows(first: RegExp): string[][] {
     .filter(([cell = ""]) => first.test(cell));
 }
 
-function onPage(what: string): number {
-  const [row] = rows(new RegExp(`^${what}$`));
+function documented(label: string): number {
+  const [row] = rows(new RegExp(`^${label}$`));
   return Number(/[\d.]+/.exec(row?.[1] ?? "")?.[0]);
 }
 
 function measured(row: string, what: RegExp): Figure {
   const figure = results[row]?.find((each) => what.test(each.what));
-  if (figure === undefined) throw new Error(`the bench's results have no ${what} of ${row}`);
+  if (figure === undefined) throw new Error(`the benchmark results of ${row} have no ${what}`);
   return figure;
 }
 
@@ -69,43 +69,53 @@ test.each<[string, number]>([
   ["write-ahead log", measured("footprint", /log/).value],
   ["CPU of Redis", measured("footprint", /CPU of Redis/).value],
   ["memory of Redis", measured("footprint", /memory an address/).value],
-])("%s is no more than the page says", (what, value) => {
+])("the page has at least the measured %s", (what, value) => {
   expect(value).toBeGreaterThan(0);
-  expect(onPage(what)).toBeGreaterThan(value / NOISE);
+  expect(documented(what)).toBeGreaterThan(value / NOISE);
 });
 
 const sizes = rows(/^\d+$/).map(([turns, ...cells]) => ({ turns: Number(turns), cells }));
 
-test("the table has the sizes it promises", () => {
+test("the table has rows for 1, 10 and 100 turns a second", () => {
   expect(sizes.map(({ turns }) => turns)).toEqual([1, 10, 100]);
 });
 
 test.each(sizes)(
-  "$turns turns a second are carried by the replicas of the table, with one of each missing",
+  "the table's replicas handle $turns turns a second with one replica of each service down",
   ({ turns, cells }) => {
     for (const [i, service] of SERVICES.entries()) {
       const [, replicas, cpu = ""] = /^(\d+) × (\S+)$/.exec(cells[i] ?? "") ?? [];
       expect(cpu, service).toBe(component(service).resources.requests.cpu);
       const needed = (turns * msPerTurn(service)) / 1_000 / NOISE;
-      expect((Number(replicas) - 1) * USED * cores(cpu), service).toBeGreaterThan(needed);
+      expect((Number(replicas) - 1) * TARGET_UTILIZATION * cores(cpu), service).toBeGreaterThan(needed);
     }
   },
 );
 
-test("the chart's own replicas are the table's first rows", () => {
+test("the first two rows have the chart's default replicas", () => {
   for (const { cells } of sizes.slice(0, 2))
     expect(cells.slice(0, 4)).toEqual(
       SERVICES.map((service) => `${component(service).replicas} × ${component(service).resources.requests.cpu}`),
     );
 });
 
-test("the connections are what the chart's pools add up to", () => {
+test("the number of database connections is the sum of the chart's pools", () => {
   const pools = (["conversation", "quota", "llm-proxy"] as const).map((service) => component(service));
-  const total = pools.reduce((sum, { databasePool, replicas }) => sum + databasePool * (replicas + 1), 2);
-  expect(page).toContain(`That is ${total} with two replicas each`);
+  const total = (replicas: readonly number[]) =>
+    pools.reduce((sum, { databasePool }, index) => {
+      const count = Number(replicas[index]);
+      return sum + databasePool * (count + Math.ceil(count / 4));
+    }, 0);
+  expect(page).toContain(`That is ${total(pools.map(({ replicas }) => replicas))} with two replicas each`);
+  const largest =
+    sizes
+      .at(-1)
+      ?.cells.slice(1, 4)
+      .map((cell) => Number.parseInt(cell, 10)) ?? [];
+  expect(page).toContain(`and ${total(largest)} in the table's last row`);
 });
 
-test("a pod asks for what its service holds when warm, and the edge's limit has room for all its streams", () => {
+test("memory requests cover a warm service, and the edge's limit covers its maximum of streams", () => {
   const { detail } = measured("footprint", /resident memory/);
   for (const service of SERVICES) {
     const [row] = rows(new RegExp(`^${service}$`));
@@ -117,6 +127,6 @@ test("a pod asks for what its service holds when warm, and the edge's limit has 
   }
   const { maxStreams, resources } = component("edge");
   const [[, warm = ""] = []] = rows(/^edge$/);
-  const full = Number.parseInt(warm, 10) + (maxStreams * onPage("memory of an edge")) / 1_024;
-  expect(full).toBeLessThan(Number.parseInt(resources.limits.memory, 10));
+  const fullMib = Number.parseInt(warm, 10) + (maxStreams * documented("memory of an edge")) / 1_024;
+  expect(fullMib).toBeLessThan(Number.parseInt(resources.limits.memory, 10));
 });

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { unassigned } from "./test-projects.ts";
+import { assignmentProblems } from "./test-projects.ts";
 
-test("reports a test file that no project runs, that two run, and that is not type-checked", () => {
+test("reports files that no project runs, that two projects run, or that no tsconfig.json includes", () => {
   const tests = ["a.test.ts", "b.test.ts", "c.test.ts", "d.test.ts"];
   const runs = ["a.test.ts", "c.test.ts", "c.test.ts", "d.test.ts"];
-  expect(unassigned(tests, runs, ["a.test.ts", "b.test.ts", "c.test.ts"])).toEqual([
+  expect(assignmentProblems(tests, runs, ["a.test.ts", "b.test.ts", "c.test.ts"])).toEqual([
     "b.test.ts: 0 vitest projects run it",
     "c.test.ts: 2 vitest projects run it",
     "d.test.ts: no tsconfig.json includes it",

@@ -3,10 +3,10 @@ import type { Problems } from "./problems.ts";
 import { readSources } from "./repository.ts";
 import { ROOT, runTool } from "./run-tool.ts";
 
-/** Rings with a configuration of their own: the images need a Docker daemon, and the pictures prove nothing. */
+/** Configurations outside the main projects: image tests need a Docker daemon, and the pictures are not tests. */
 const OTHER_CONFIGS = ["tests/images/vitest.config.ts", "tests/browser/pictures/vitest.config.ts"];
 
-/** Test files that no vitest project runs, that two run, or that no tsconfig.json checks. */
+/** Returns the test files that no or several vitest projects run, or that no tsconfig.json includes. */
 export async function testProjectProblems(): Promise<Problems> {
   const [tests, configs] = await Promise.all([
     readSources("*.test.ts"),
@@ -16,15 +16,19 @@ export async function testProjectProblems(): Promise<Problems> {
     Promise.all([listTests(), ...OTHER_CONFIGS.map((config) => listTests("--config", config))]),
     Promise.all(configs.map(({ path }) => listTypeChecked(path))),
   ]);
-  return unassigned(
+  return assignmentProblems(
     tests.map(({ path }) => path),
     runs.flat(),
     checked.flat(),
   );
 }
 
-/** `runs` has a path once for each project that runs it. */
-export function unassigned(tests: readonly string[], runs: readonly string[], checked: readonly string[]): string[] {
+/** Returns the problems of each test. `runs` contains a path once for each project that runs it. */
+export function assignmentProblems(
+  tests: readonly string[],
+  runs: readonly string[],
+  checked: readonly string[],
+): string[] {
   const isChecked = new Set(checked);
   return tests.flatMap((path) => {
     const projects = runs.filter((run) => run === path).length;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { readSources } from "./repository.ts";
 
-// A migration that names the oldest version that runs on its schema is compared with the version of packages/service-kit.
-test("every package, the chart and the root have one version", async () => {
+// Migrations compare the version of packages/service-kit with the oldest version that their schema supports.
+test("every package, the chart and the root have the same version", async () => {
   const manifests = await readSources("package.json", "*/package.json");
   const versions = manifests.map(({ path, text }) => [path, (JSON.parse(text) as { version: string }).version]);
   const [, root] = versions.find(([path]) => path === "package.json") ?? [];

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { describeInBrowser, eventually, type Visit } from "./stage.ts";
+import { describeInBrowser, eventually, type Visit } from "./fixture.ts";
 import type { WidgetPage } from "./widget-page.ts";
 
 const MOBILE: Visit = { context: { viewport: { width: 320, height: 640 } } };
 
-/** The states of the widget; errors have axe run on them in errors.browser.test.ts. */
+/** The widget's states, except errors, which errors.browser.test.ts checks with axe. */
 const STATES = {
   closed: (widget) => widget.launcher.waitFor(),
   "just opened": (widget) => widget.open(),
@@ -51,7 +51,7 @@ const STATES = {
     await widget.page.mouse.wheel(0, -400);
     await widget.panel.getByRole("button", { name: "Newest message" }).waitFor();
   },
-  "closed with news": async (widget) => {
+  "closed with an unread answer": async (widget) => {
     await widget.open();
     await widget.ask("slow 5");
     await widget.page.keyboard.press("Escape");
@@ -59,30 +59,30 @@ const STATES = {
   },
 } satisfies Readonly<Record<string, (widget: WidgetPage) => Promise<unknown>>>;
 
-const USUAL = { colorScheme: "light", reducedMotion: "no-preference", forcedColors: "none" } as const;
+const DEFAULT_MEDIA = { colorScheme: "light", reducedMotion: "no-preference", forcedColors: "none" } as const;
 
-/** How visitors may have set their systems; the widget follows while it is open. */
+/** The visitors' system settings. The widget follows a change while it is open. */
 const SYSTEMS = {
   light: {},
   dark: { colorScheme: "dark" },
   "with reduced motion": { reducedMotion: "reduce" },
-  "with forced colours": { forcedColors: "active" },
+  "with forced colors": { forcedColors: "active" },
 } as const;
 
-describeInBrowser("accessibility", (stage) => {
+describeInBrowser("accessibility", (fixture) => {
   const { light, dark } = SYSTEMS;
   for (const [size, visit, systems] of [
     ["beside the page", {}, SYSTEMS],
     ["at 320 px", MOBILE, { light, dark }],
   ] as const) {
     const names = Object.keys(systems).join(", ");
-    it.each(Object.entries(STATES))(`axe finds nothing ${size} when it is %s: ${names}`, async (_, reach) => {
-      const widget = await stage.visit({ ...visit, attributes: { "data-theme": "system" } });
+    it.each(Object.entries(STATES))(`has no axe violation ${size} when %s (${names})`, async (_, reach) => {
+      const widget = await fixture.visit({ ...visit, attributes: { "data-theme": "system" } });
       await reach(widget);
       for (const [name, media] of Object.entries(systems)) {
-        const system = { ...USUAL, ...media };
+        const system = { ...DEFAULT_MEDIA, ...media };
         await widget.page.emulateMedia(system);
-        // The theme comes with the panel.
+        // Only an open panel has a theme.
         if ((await widget.panel.count()) > 0) {
           await eventually(() => widget.host.locator(".root").getAttribute("data-theme")).toBe(system.colorScheme);
         }
@@ -93,27 +93,27 @@ describeInBrowser("accessibility", (stage) => {
   }
 
   it.each(["answered", "just opened", "scrolled up"] as const)(
-    "axe finds nothing from right to left when it is %s",
+    "has no axe violation in a right-to-left page when %s",
     async (state) => {
-      const widget = await stage.visit({ attributes: { "data-lang": "en" }, htmlAttributes: 'lang="en" dir="rtl"' });
+      const widget = await fixture.visit({ attributes: { "data-lang": "en" }, htmlAttributes: 'lang="en" dir="rtl"' });
       await STATES[state](widget);
       expect(await widget.violations()).toEqual([]);
     },
   );
 
-  it("axe finds something where there is something", async () => {
-    const widget = await stage.visitAndOpen({ body: '<h1>x</h1><img src="data:,">' });
+  it("axe reports a violation of the page", async () => {
+    const widget = await fixture.visitAndOpen({ body: '<h1>x</h1><img src="data:,">' });
     expect((await widget.violations()).join()).toContain("image-alt");
   });
 
-  it("takes a visitor from opening to closing with the keyboard alone", async () => {
-    const widget = await stage.visit();
+  it("can be used with the keyboard alone", async () => {
+    const widget = await fixture.visit();
     await widget.launcher.waitFor();
     const { keyboard } = widget.page;
     await widget.tabTo("Chat: Sample Shop");
     await keyboard.press("Enter");
     await eventually(() => widget.focused()).toBe("Your message");
-    // Ask, by the suggestion and by hand.
+    // Ask with a suggestion and by typing.
     await widget.tabTo("How long does delivery take?", "Shift+Tab");
     await keyboard.press("Enter");
     await widget.ratable.first().waitFor();
@@ -142,27 +142,27 @@ describeInBrowser("accessibility", (stage) => {
     await keyboard.press("Enter");
     await widget.notice.waitFor();
     expect(await widget.focused()).toBe("Send");
-    // Start anew.
+    // Start a new conversation.
     await widget.tabTo("New conversation", "Shift+Tab");
     await keyboard.press("Enter");
     await eventually(() => widget.texts()).toEqual([]);
     expect(await widget.focused()).toBe("Your message");
-    // Close, and be where it began.
+    // Close, which returns the focus to the launcher.
     await keyboard.press("Escape");
     expect(await widget.panel.isVisible()).toBe(false);
     expect(await widget.focused()).toBe("Chat: Sample Shop");
     expect(await widget.launcher.getAttribute("aria-expanded")).toBe("false");
   });
 
-  it("keeps the focus in the panel, in both directions", async () => {
-    const widget = await stage.visitAndOpen();
+  it("keeps the focus in the panel with Tab and Shift+Tab", async () => {
+    const widget = await fixture.visitAndOpen();
     await eventually(() => widget.focused()).toBe("Your message");
-    const seen = new Set<string>();
+    const names = new Set<string>();
     for (let presses = 0; presses < 14; presses++) {
       await widget.page.keyboard.press("Tab");
-      seen.add(await widget.focused());
+      names.add(await widget.focused());
     }
-    expect(seen).toEqual(
+    expect(names).toEqual(
       new Set([
         "Send",
         "New conversation",
@@ -178,8 +178,8 @@ describeInBrowser("accessibility", (stage) => {
     expect(await widget.focused()).toBe("Send");
   });
 
-  it("gives the focus back to the page's own button that opened it", async () => {
-    const widget = await stage.visit({ body: '<h1>x</h1><button data-parley="open">Ask us</button>' });
+  it("returns the focus to the page's button that opened it", async () => {
+    const widget = await fixture.visit({ body: '<h1>x</h1><button data-parley="open">Ask us</button>' });
     await widget.launcher.waitFor();
     await widget.page.getByRole("button", { name: "Ask us" }).focus();
     await widget.page.keyboard.press("Enter");
@@ -188,14 +188,14 @@ describeInBrowser("accessibility", (stage) => {
     expect(await widget.focused()).toBe("Ask us");
   });
 
-  it("announces an answer once, and not token by token", async () => {
-    const widget = await stage.visitAndOpen();
+  it("announces an answer once, not token by token", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.host.evaluate((host) => {
-      const heard: string[] = [];
-      Object.assign(window, { heard });
+      const announcements: string[] = [];
+      Object.assign(window, { announcements });
       const regions = [...(host.shadowRoot?.querySelectorAll("[role=status],[role=alert],[aria-live]") ?? [])];
       for (const region of regions.filter((it) => it.getAttribute("aria-live") !== "off")) {
-        new MutationObserver(() => heard.push(region.textContent)).observe(region, {
+        new MutationObserver(() => announcements.push(region.textContent)).observe(region, {
           childList: true,
           characterData: true,
           subtree: true,
@@ -203,23 +203,25 @@ describeInBrowser("accessibility", (stage) => {
       }
     });
     await widget.askAndWait("slow 25");
-    const heard = await widget.page.evaluate(() => (window as unknown as { heard: string[] }).heard.filter(Boolean));
-    expect(heard).toEqual([expect.stringMatching(/^word1 .* word25 ?$/)]);
+    const announcements = await widget.page.evaluate(() =>
+      (window as unknown as { announcements: string[] }).announcements.filter(Boolean),
+    );
+    expect(announcements).toEqual([expect.stringMatching(/^word1 .* word25 ?$/)]);
     expect(await widget.log.getAttribute("aria-live")).toBe("off");
   });
 
-  it("is modal where it covers the page, and only there", async () => {
-    expect(await (await stage.visitAndOpen()).panel.getAttribute("aria-modal")).toBe("false");
-    const mobile = await stage.visitAndOpen(MOBILE);
+  it("is modal only when it covers the page", async () => {
+    expect(await (await fixture.visitAndOpen()).panel.getAttribute("aria-modal")).toBe("false");
+    const mobile = await fixture.visitAndOpen(MOBILE);
     expect(await mobile.panel.getAttribute("aria-modal")).toBe("true");
     await eventually(() => mobile.panel.boundingBox()).toEqual({ x: 0, y: 0, width: 320, height: 640 });
     await mobile.panel.getByRole("button", { name: "Close chat" }).click();
     expect(await mobile.focused()).toBe("Chat: Sample Shop");
   });
 
-  it("brings up no keyboard over the conversation where a finger opens it", async () => {
+  it("does not open the on-screen keyboard when opened by touch", async () => {
     const context = { viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true };
-    const widget = await stage.visit({ context });
+    const widget = await fixture.visit({ context });
     await widget.launcher.tap();
     await widget.input.waitFor();
     await eventually(() => widget.panel.evaluate((panel) => panel.matches(":focus"))).toBe(true);
@@ -234,10 +236,10 @@ describeInBrowser("accessibility", (stage) => {
     ["at 200 % zoom", { width: 640, height: 400 }, 2],
     ["at 400 % zoom", { width: 320, height: 256 }, 4],
   ])("fits %s without scrolling sideways", async (_, viewport, deviceScaleFactor) => {
-    const widget = await stage.visitAndOpen({ context: { viewport, deviceScaleFactor } });
+    const widget = await fixture.visitAndOpen({ context: { viewport, deviceScaleFactor } });
     await widget.askAndWait(`quick ${"unbreakable".repeat(20)}`);
     await widget.askAndWait("markdown");
-    const spill = await widget.host.evaluate((host) =>
+    const overflowing = await widget.host.evaluate((host) =>
       [...(host.shadowRoot?.querySelectorAll(".panel, .panel *") ?? [])]
         .filter((it) => !it.closest(".sr, svg") && it.checkVisibility())
         .filter((it) => {
@@ -250,13 +252,13 @@ describeInBrowser("accessibility", (stage) => {
         })
         .map((it) => it.className || it.tagName),
     );
-    expect(spill).toEqual([]);
+    expect(overflowing).toEqual([]);
     expect(await widget.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
     expect((await widget.log.boundingBox())?.height).toBeGreaterThan(60);
   });
 
-  it("grows with the visitor's own font size", async () => {
-    const widget = await stage.visitAndOpen();
+  it("scales with the font size", async () => {
+    const widget = await fixture.visitAndOpen();
     const height = async () => (await widget.input.boundingBox())?.height ?? 0;
     const before = await height();
     await widget.host.locator(".root").evaluate((root) => {
@@ -265,8 +267,8 @@ describeInBrowser("accessibility", (stage) => {
     expect(await height()).toBeGreaterThan(before * 1.8);
   });
 
-  it("has targets of at least 24 by 24 px", async () => {
-    const widget = await stage.visitAndOpen();
+  it("has click targets of at least 24 by 24 px", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.refuseChat(503, "unavailable");
     await widget.ask("quick");
     await widget.notice.waitFor();
@@ -277,18 +279,18 @@ describeInBrowser("accessibility", (stage) => {
     }
   });
 
-  it("moves nothing where motion is reduced", async () => {
-    const widget = await stage.visit({ context: { reducedMotion: "reduce" } });
+  it("runs no animation with reduced motion", async () => {
+    const widget = await fixture.visit({ context: { reducedMotion: "reduce" } });
     await STATES.writing(widget);
-    const moving = await widget.host.evaluate(
+    const animations = await widget.host.evaluate(
       (host) =>
         (host.shadowRoot as unknown as DocumentOrShadowRoot & { getAnimations(): Animation[] }).getAnimations().length,
     );
-    expect(moving).toBe(0);
+    expect(animations).toBe(0);
   });
 
-  it("draws its edges where colours are forced", async () => {
-    const widget = await stage.visitAndOpen({ context: { forcedColors: "active" } });
+  it("draws borders with forced colors", async () => {
+    const widget = await fixture.visitAndOpen({ context: { forcedColors: "active" } });
     await widget.askAndWait("quick");
     await widget.panel.getByRole("button", { name: "Good answer" }).click();
     const edges = await widget.host.evaluate((host) =>
@@ -297,7 +299,7 @@ describeInBrowser("accessibility", (stage) => {
         return [part, borderTopStyle === "solid" && borderTopColor !== "rgba(0, 0, 0, 0)"];
       }),
     );
-    expect(edges.filter(([, drawn]) => !drawn)).toEqual([]);
+    expect(edges.filter(([, isDrawn]) => !isDrawn)).toEqual([]);
     expect(await widget.violations()).toEqual([]);
   });
 });

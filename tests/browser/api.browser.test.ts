@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { describeInBrowser, eventually } from "./stage.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
 
-describeInBrowser("window.Parley", (stage) => {
+describeInBrowser("window.Parley", (fixture) => {
   it("opens, closes and toggles", async () => {
-    const widget = await stage.visit();
+    const widget = await fixture.visit();
     await widget.launcher.waitFor();
     const call = (name: "open" | "close" | "toggle") =>
       widget.page.evaluate((method) => window.Parley?.[method](), name);
@@ -20,8 +20,8 @@ describeInBrowser("window.Parley", (stage) => {
     expect(widget.problems).toEqual([]);
   });
 
-  it("may be called before the configuration has come", async () => {
-    const widget = await stage.visit({
+  it("accepts calls before the configuration is loaded", async () => {
+    const widget = await fixture.visit({
       prepare: (page) =>
         page.route("**/api/widget/config/**", async (route) => {
           await new Promise((resolve) => setTimeout(resolve, 500));
@@ -33,8 +33,8 @@ describeInBrowser("window.Parley", (stage) => {
     await eventually(() => widget.texts()).toEqual(["quick early", "Done."]);
   });
 
-  it("sends one message after the other, as well-formed text, and no blank one", async () => {
-    const widget = await stage.visit();
+  it("sends messages one after another, replaces lone surrogates and skips blank messages", async () => {
+    const widget = await fixture.visit();
     await widget.launcher.waitFor();
     await widget.page.evaluate(() => {
       window.Parley?.send("slow 5");
@@ -45,13 +45,15 @@ describeInBrowser("window.Parley", (stage) => {
     expect(widget.posted("/api/chat/").map(({ message }) => message)).toEqual(["slow 5", "quick \ufffdsecond"]);
   });
 
-  it("tells of what happens, until it is told to stop", async () => {
-    const widget = await stage.visit();
-    const seen: unknown[] = [];
-    await widget.page.exposeFunction("seen", (name: string, detail: unknown) => seen.push([name, detail]));
+  it("reports events until the listener is removed", async () => {
+    const widget = await fixture.visit();
+    const reportedEvents: unknown[] = [];
+    await widget.page.exposeFunction("reportEvent", (name: string, detail: unknown) =>
+      reportedEvents.push([name, detail]),
+    );
     await eventually(() => widget.page.evaluate(() => typeof window.Parley)).toBe("object");
     await widget.page.evaluate(() => {
-      const report = (window as unknown as { seen(name: string, detail: unknown): void }).seen;
+      const report = (window as unknown as { reportEvent(name: string, detail: unknown): void }).reportEvent;
       for (const name of ["open", "message", "new", "close"] as const) {
         const off = window.Parley?.on(name, (detail) => report(name, detail));
         window.Parley?.on("close", () => off?.());
@@ -62,7 +64,7 @@ describeInBrowser("window.Parley", (stage) => {
     await widget.panel.getByRole("button", { name: "New conversation" }).click();
     await widget.launcher.click();
     await widget.open();
-    await eventually(() => seen).toEqual([
+    await eventually(() => reportedEvents).toEqual([
       ["open", {}],
       ["message", { role: "user", text: "quick" }],
       ["message", { role: "assistant", text: "Done." }],
@@ -71,21 +73,21 @@ describeInBrowser("window.Parley", (stage) => {
     ]);
   });
 
-  it("goes on when a listener of the page throws", async () => {
-    const widget = await stage.visit();
+  it("keeps working when a page's listener throws", async () => {
+    const widget = await fixture.visit();
     await widget.launcher.waitFor();
     await widget.page.evaluate(() => {
       window.Parley?.on("message", () => {
-        throw new Error("the page's own");
+        throw new Error("page error");
       });
     });
     await widget.open();
     await widget.askAndWait("quick");
-    expect(new Set(widget.problems)).toEqual(new Set(["the page's own"]));
+    expect(new Set(widget.problems)).toEqual(new Set(["page error"]));
   });
 
-  it("says who the visitor is, from the attributes and from identify", async () => {
-    const widget = await stage.visitAndOpen({
+  it("sends the visitor id and metadata from the attributes and from identify", async () => {
+    const widget = await fixture.visitAndOpen({
       attributes: { "data-visitor-id": "u-1", "data-visitor-metadata": '{"plan":"gold"}' },
     });
     await widget.askAndWait("quick");
@@ -97,14 +99,14 @@ describeInBrowser("window.Parley", (stage) => {
     ]);
   });
 
-  it("warns of metadata that is no JSON, and leaves it out", async () => {
-    const widget = await stage.visitAndOpen({ attributes: { "data-visitor-metadata": "{plan}" } });
+  it("omits metadata that is not JSON", async () => {
+    const widget = await fixture.visitAndOpen({ attributes: { "data-visitor-metadata": "{plan}" } });
     await widget.askAndWait("quick");
     expect(widget.posted("/api/chat/")[0]).not.toHaveProperty("visitor_metadata");
   });
 
-  it("obeys the page's attributes", async () => {
-    const widget = await stage.visit({
+  it("handles clicks on elements with data-parley and data-parley-send", async () => {
+    const widget = await fixture.visit({
       body: `<h1>x</h1><button data-parley="toggle">Toggle</button><button data-parley="destroy">No</button>
         <p data-parley-send="quick ask"><span>Ask this</span></p>`,
     });
@@ -118,22 +120,22 @@ describeInBrowser("window.Parley", (stage) => {
     await eventually(() => widget.texts()).toEqual(["quick ask", "Done."]);
   });
 
-  it("opens at once where data-open says so, and leaves the focus on the page", async () => {
-    const widget = await stage.visit({ attributes: { "data-open": "" } });
+  it("opens on load with data-open, without taking the focus", async () => {
+    const widget = await fixture.visit({ attributes: { "data-open": "" } });
     await widget.input.waitFor();
     expect(await widget.focused()).not.toBe("Your message");
-    const closed = await stage.visit({ attributes: { "data-open": "false" } });
+    const closed = await fixture.visit({ attributes: { "data-open": "false" } });
     await closed.launcher.waitFor();
     expect(await closed.panel.count()).toBe(0);
   });
 
-  it("destroys itself without a trace, and can be started again", async () => {
-    const widget = await stage.visitAndOpen();
+  it("removes everything on destroy, and can be started again", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.ask("slow 300");
     await eventually(() => widget.answers.innerText()).toContain("word2");
     await widget.page.evaluate(() => window.Parley?.destroy());
     const [{ session_id } = {}] = widget.posted("/api/chat/");
-    await eventually(() => stage.service.transcript(session_id, "status")).toEqual(["done", "cancelled"]);
+    await eventually(() => fixture.service.transcript(session_id, "status")).toEqual(["done", "cancelled"]);
     expect(await widget.host.count()).toBe(0);
     expect(await widget.page.evaluate(() => "Parley" in window)).toBe(false);
     await widget.page.evaluate(() => {

@@ -1,8 +1,8 @@
 import { build } from "esbuild";
 
 /**
- * Bundles a small application from these files, by name, as a customer's build would; frameworks come from the
- * packages. The first file is the entry.
+ * Bundles a small application like a customer's build. `files` maps names to contents; the first is the entry. Frameworks are resolved from
+ * node_modules.
  */
 export async function bundleApp(files: Readonly<Record<string, string>>): Promise<string> {
   const [entry = ""] = Object.keys(files);
@@ -12,7 +12,7 @@ export async function bundleApp(files: Readonly<Record<string, string>>): Promis
     write: false,
     format: "iife",
     jsx: "automatic",
-    // As while a site is being developed: frameworks are at their strictest then.
+    // Development builds of frameworks have the strictest checks.
     define: {
       "process.env.NODE_ENV": '"development"',
       __VUE_OPTIONS_API__: "true",

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
+import { describeInBrowser, eventually } from "./fixture.ts";
 import { askRepeatedly, expectNoGrowth, measureMemory } from "./memory.ts";
-import { describeInBrowser, eventually } from "./stage.ts";
 import { reply } from "./widget-page.ts";
 
-describeInBrowser("the chat", (stage) => {
-  it("sends what the contract asks for, and shows the answer as it arrives", async () => {
-    const widget = await stage.visitAndOpen();
+describeInBrowser("chat", (fixture) => {
+  it("sends the fields of the contract and shows the answer as it arrives", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.ask("slow 30");
     const lengths = new Set<number>();
     await eventually(async () => {
@@ -16,15 +16,15 @@ describeInBrowser("the chat", (stage) => {
     expect((await widget.texts())[1]).toMatch(/^word1 .* word30 ?$/);
     expect(widget.posted("/api/chat/")).toEqual([
       {
-        public_key: stage.service.bot.publicKey,
+        public_key: fixture.service.bot.publicKey,
         session_id: expect.stringMatching(/^[\da-f-]{36}$/),
         message: "slow 30",
       },
     ]);
   });
 
-  it("keeps the session from turn to turn", async () => {
-    const widget = await stage.visitAndOpen();
+  it("uses the same session for every turn", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.askAndWait("quick one");
     await widget.askAndWait("quick two");
     const sessions = widget.posted("/api/chat/").map(({ session_id }) => session_id);
@@ -32,8 +32,8 @@ describeInBrowser("the chat", (stage) => {
     expect(new Set(sessions).size).toBe(1);
   });
 
-  it("shows that the bot is writing until the first word", async () => {
-    const widget = await stage.visitAndOpen();
+  it("shows a typing indicator until the first word", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.ask("late");
     await widget.log.getByText("Sample Shop is writing").waitFor({ state: "attached" });
     expect(await widget.log.locator(".dots").isVisible()).toBe(true);
@@ -41,8 +41,8 @@ describeInBrowser("the chat", (stage) => {
     expect(await widget.log.locator(".dots").isVisible()).toBe(false);
   });
 
-  it("renders the safe subset of Markdown, and nothing else", async () => {
-    const widget = await stage.visitAndOpen();
+  it("renders only the safe subset of Markdown", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.askAndWait("markdown");
     const bubble = widget.answers.locator(".bubble");
     const tags = await bubble.evaluate((it) => [
@@ -60,8 +60,8 @@ describeInBrowser("the chat", (stage) => {
     expect(await widget.page.title()).toBe("A customer's page");
   });
 
-  it("shows what visitors write as they wrote it", async () => {
-    const widget = await stage.visitAndOpen();
+  it("shows visitors' messages as plain text", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.input.fill("**not bold**");
     await widget.input.press("Shift+Enter");
     await widget.input.pressSequentially("<b>line</b>");
@@ -70,8 +70,8 @@ describeInBrowser("the chat", (stage) => {
     expect((await widget.texts())[0]).toBe("**not bold**\n<b>line</b>");
   });
 
-  it("stops an answer, which ends the request and keeps what has come", async () => {
-    const widget = await stage.visitAndOpen();
+  it("stops an answer, cancels its request and keeps the received part", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.ask("slow 200");
     await eventually(() => widget.answers.innerText()).toContain("word3");
     await widget.button.click();
@@ -79,15 +79,15 @@ describeInBrowser("the chat", (stage) => {
     const text = (await widget.texts())[1];
     expect(text).toMatch(/^word1 /);
     const [{ session_id } = {}] = widget.posted("/api/chat/");
-    await eventually(() => stage.service.transcript(session_id, "status")).toEqual(["done", "cancelled"]);
+    await eventually(() => fixture.service.transcript(session_id, "status")).toEqual(["done", "cancelled"]);
     await widget.page.waitForTimeout(200);
     expect((await widget.texts())[1]).toBe(text);
     await widget.askAndWait("quick");
     expect(await widget.texts()).toHaveLength(4);
   });
 
-  it("follows the end of a long answer, but not against a reader who has scrolled up", async () => {
-    const widget = await stage.visitAndOpen();
+  it("scrolls with a long answer until the reader scrolls up", async () => {
+    const widget = await fixture.visitAndOpen();
     const fromEnd = () => widget.log.evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight);
     const latest = widget.panel.getByRole("button", { name: "Newest message" });
     await widget.ask("long 900");
@@ -97,7 +97,7 @@ describeInBrowser("the chat", (stage) => {
     await widget.log.hover();
     await widget.page.mouse.wheel(0, -300);
     await latest.waitFor();
-    // A wheel scrolls smoothly: where the reader is counts once that is over.
+    // Scrolling is smooth: waits until it ends.
     const position = () => widget.log.evaluate((log) => log.scrollTop);
     let top = Number.NaN;
     await eventually(async () => {
@@ -112,8 +112,8 @@ describeInBrowser("the chat", (stage) => {
     expect(await latest.isVisible()).toBe(false);
   });
 
-  it("counts the answers that came while it was closed", async () => {
-    const widget = await stage.visitAndOpen();
+  it("counts the answers that arrive while it is closed", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.ask("slow 10");
     await widget.launcher.click();
     await eventually(() => widget.launcher.getAttribute("aria-label")).toBe("Chat: Sample Shop, 1");
@@ -123,8 +123,8 @@ describeInBrowser("the chat", (stage) => {
     expect(await widget.launcher.locator(".badge").isVisible()).toBe(false);
   });
 
-  it("rates an answer, changes the rating and takes it back", async () => {
-    const widget = await stage.visitAndOpen();
+  it("sets, changes and clears a rating", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.askAndWait("quick");
     const up = widget.panel.getByRole("button", { name: "Good answer" });
     const down = widget.panel.getByRole("button", { name: "Bad answer" });
@@ -135,14 +135,14 @@ describeInBrowser("the chat", (stage) => {
       [down, ""],
     ] as const) {
       await thumb.click();
-      await eventually(() => stage.service.transcript(session_id, "rating")).toEqual(["", rating]);
+      await eventually(() => fixture.service.transcript(session_id, "rating")).toEqual(["", rating]);
       expect(await up.getAttribute("aria-pressed")).toBe(String(rating === "up"));
       expect(await down.getAttribute("aria-pressed")).toBe(String(rating === "down"));
     }
   });
 
-  it("takes a rating back that could not be saved, and says so", async () => {
-    const widget = await stage.visitAndOpen();
+  it("clears a rating that could not be saved and shows an error", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.askAndWait("quick");
     await widget.page.route("**/api/chat/rating/", (route) => route.abort());
     const up = widget.panel.getByRole("button", { name: "Good answer" });
@@ -151,8 +151,8 @@ describeInBrowser("the chat", (stage) => {
     expect(await up.getAttribute("aria-pressed")).toBe("false");
   });
 
-  it("sends nothing that is blank, too long, or still being composed", async () => {
-    const widget = await stage.visitAndOpen();
+  it("does not send blank, too long or unfinished IME input", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.ask("   \n ");
     await widget.ask("😀".repeat(4001));
     expect(await widget.panel.getByText("1 characters too many").isVisible()).toBe(true);
@@ -164,8 +164,8 @@ describeInBrowser("the chat", (stage) => {
     await eventually(() => widget.posted("/api/chat/")).toHaveLength(1);
   });
 
-  it("neither grows nor leaks over 500 messages", async () => {
-    const widget = await stage.visitAndOpen();
+  it("leaks no memory over 500 messages", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.streamChat(reply("An **answer** of [some](https://x.example) length.\n\n- one\n- two"), 500);
     await askRepeatedly(widget, "message", 250);
     const before = await measureMemory(widget);
@@ -175,15 +175,15 @@ describeInBrowser("the chat", (stage) => {
     expect(widget.problems).toEqual([]);
   }, 180_000);
 
-  // As long as a visitor may sit before it; `pnpm test:full` runs it.
+  // Only `pnpm test:full` runs this.
   const soakMinutes = process.env.PARLEY_TEST_FULL ? Number(process.env.PARLEY_SOAK_MINUTES || 30) : 0;
   it.runIf(soakMinutes > 0)(
-    `neither grows nor leaks over ${soakMinutes} minutes of real answers`,
+    `leaks no memory over ${soakMinutes} minutes of real answers`,
     async () => {
-      const widget = await stage.visitAndOpen();
+      const widget = await fixture.visitAndOpen();
       const perMinute = 50;
       const ask = (times: number) => askRepeatedly(widget, "slow 10", times, 60_000 / perMinute);
-      // Until as many messages are shown as ever will be.
+      // Fills the log to its limit of 200 messages.
       await ask(100);
       const before = await measureMemory(widget);
       await ask(perMinute * soakMinutes - 100);

@@ -11,12 +11,12 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** The whole browser, as visitors have it, or only what is inside its windows. */
-export type BrowserKind = "whole" | "pages";
+/** The full browser, or the headless shell, which has no tabs and starts faster. */
+export type BrowserKind = "full" | "headless-shell";
 
-/** Starts the machine's own Chromium; where it cannot be had without its windows, the whole of it. */
+/** Starts the installed Chromium. Uses the full browser if the headless shell is not installed. */
 export function launchChromium(kind: BrowserKind): Promise<Browser> {
-  const executablePath = (kind === "pages" ? headlessChromiumCommand() : undefined) ?? chromiumCommand();
-  if (!executablePath) throw new Error("there is no chromium on the PATH");
+  const executablePath = (kind === "headless-shell" ? headlessChromiumCommand() : undefined) ?? chromiumCommand();
+  if (!executablePath) throw new Error("chromium is not on the PATH");
   return chromium.launch({ executablePath, headless: true, args: FLAGS });
 }

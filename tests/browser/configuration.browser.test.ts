@@ -2,12 +2,12 @@ import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { contrast, type Rgb } from "../../packages/widget/src/shared/color.ts";
 import type { BotConfig } from "../../packages/widget/src/shared/types.ts";
-import { describeInBrowser, eventually, type Visit } from "./stage.ts";
+import { describeInBrowser, eventually, type Visit } from "./fixture.ts";
 
 const PIXEL = `data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==`;
 
-/** Lets the configuration say what the service would refuse to store. */
-async function change(page: Page, changes: Partial<BotConfig>): Promise<void> {
+/** Changes the configuration in transit, to values that the service would refuse to store. */
+async function overrideConfig(page: Page, changes: Partial<BotConfig>): Promise<void> {
   await page.route("**/api/widget/config/**", async (route) => {
     const response = await route.fetch();
     const { bot } = (await response.json()) as { bot: BotConfig };
@@ -15,11 +15,11 @@ async function change(page: Page, changes: Partial<BotConfig>): Promise<void> {
   });
 }
 
-describeInBrowser("the bot's configuration", (stage) => {
+describeInBrowser("bot configuration", (fixture) => {
   const open = async (changes: Partial<BotConfig>, visit: Visit = {}) =>
-    stage.visitAndOpen({ ...(await stage.service.addBot(changes)), ...visit });
+    fixture.visitAndOpen({ ...(await fixture.service.addBot(changes)), ...visit });
 
-  it("gives the name, the welcome message and the quick replies, which ask", async () => {
+  it("shows the name, the welcome message and the quick replies, and a click on a quick reply sends it", async () => {
     const widget = await open({
       name: "Ada",
       welcome_message: "Welcome to **us**!",
@@ -35,13 +35,13 @@ describeInBrowser("the bot's configuration", (stage) => {
     expect(await chips.first().isVisible()).toBe(false);
   });
 
-  it("may leave the welcome message and the quick replies out", async () => {
+  it("shows neither an empty welcome message nor missing quick replies", async () => {
     const widget = await open({ welcome_message: "", quick_replies: [] });
     expect(await widget.log.locator(".bubble").filter({ visible: true }).count()).toBe(0);
     expect(await widget.log.innerText()).toBe("");
   });
 
-  it("shows the logo, and the name's first letter while there is none", async () => {
+  it("shows the logo, or the name's first letter if it cannot be loaded", async () => {
     const logo = { logo_url: "https://cdn.example/logo.png" };
     const [, body = ""] = PIXEL.split(",");
     const shown = await open(logo, {
@@ -58,12 +58,12 @@ describeInBrowser("the bot's configuration", (stage) => {
       { prepare: (page) => page.route(logo.logo_url, (route) => route.abort()) },
     );
     await eventually(() => broken.panel.locator(".avatar").innerText()).toBe("Ä");
-    const script = await open({}, { prepare: (page) => change(page, { logo_url: "javascript:alert(1)" }) });
+    const script = await open({}, { prepare: (page) => overrideConfig(page, { logo_url: "javascript:alert(1)" }) });
     expect(await script.panel.locator("img").count()).toBe(0);
   });
 
   it.each(["#ffffff", "#000000", "#ffe100", "#7f7f7f", "#e8590c", "#00aa88", "#2f5fd0", "#ff5c8a"])(
-    "keeps text readable with the colour %s in both themes",
+    "keeps text readable with the color %s in both themes",
     async (primary_color) => {
       const widget = await open({ primary_color, theme_mode: "system" });
       await widget.askAndWait("markdown");
@@ -102,7 +102,7 @@ describeInBrowser("the bot's configuration", (stage) => {
     },
   );
 
-  it.each(["bottom-left", "bottom-right"])("puts it %s, whatever the language", async (position) => {
+  it.each(["bottom-left", "bottom-right"])("appears %s in every language", async (position) => {
     for (const lang of ["en", "ar"]) {
       const widget = await open({ position }, { attributes: { "data-lang": lang } });
       const { width } = widget.page.viewportSize() ?? { width: 0 };
@@ -113,7 +113,7 @@ describeInBrowser("the bot's configuration", (stage) => {
     }
   });
 
-  it("is light, dark, or as the system is, also while that changes", async () => {
+  it("is light, dark, or follows the system theme and its changes", async () => {
     const background = async (widget: Awaited<ReturnType<typeof open>>) =>
       widget.panel.evaluate((panel) => getComputedStyle(panel).backgroundColor);
     expect(await background(await open({ theme_mode: "light" }, { context: { colorScheme: "dark" } }))).toBe(
@@ -126,17 +126,17 @@ describeInBrowser("the bot's configuration", (stage) => {
     await eventually(() => background(widget)).toBe("rgb(255, 255, 255)");
   });
 
-  it("gives the font, the radius and the CSS variables, and no other property", async () => {
+  it("applies the font, the radius and the CSS variables, but no other property", async () => {
     const custom_css_vars = { "--parley-width": "20em", "--parley-bg": "rgb(250, 240, 230)" };
     const widget = await open(
       { font_family: "Georgia, serif", border_radius: 3, custom_css_vars },
-      { prepare: (page) => change(page, { custom_css_vars: { ...custom_css_vars, color: "red" } }) },
+      { prepare: (page) => overrideConfig(page, { custom_css_vars: { ...custom_css_vars, color: "red" } }) },
     );
-    const look = await widget.panel.evaluate((panel) => {
+    const style = await widget.panel.evaluate((panel) => {
       const { fontFamily, borderRadius, width, backgroundColor, color } = getComputedStyle(panel);
       return { fontFamily, borderRadius, width, backgroundColor, color };
     });
-    expect(look).toEqual({
+    expect(style).toEqual({
       fontFamily: "Georgia, serif, system-ui, sans-serif",
       borderRadius: "3px",
       width: "320px",
@@ -149,7 +149,7 @@ describeInBrowser("the bot's configuration", (stage) => {
     expect(await square.launcher.evaluate((it) => getComputedStyle(it).borderRadius)).toBe("min(0px, 50%)");
   });
 
-  it("gives way to the script element's own position and theme", async () => {
+  it("is overridden by the script element's position and theme", async () => {
     const widget = await open(
       { position: "bottom-right", theme_mode: "light" },
       { attributes: { "data-position": "bottom-left", "data-theme": "dark" } },

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { describeInWholeBrowser, eventually } from "./stage.ts";
+import { describeInFullBrowser, eventually } from "./fixture.ts";
 
-describeInWholeBrowser("continuity", (stage) => {
-  it("shows the conversation again after a reload, and goes on in the same session", async () => {
-    const widget = await stage.visitAndOpen();
+describeInFullBrowser("continuity", (fixture) => {
+  it("shows the conversation after a reload and continues the session", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.askAndWait("markdown");
     await widget.panel.getByRole("button", { name: "Bad answer" }).click();
     const texts = await widget.texts();
@@ -15,8 +15,8 @@ describeInWholeBrowser("continuity", (stage) => {
     expect(new Set(widget.posted("/api/chat/").map(({ session_id }) => session_id)).size).toBe(1);
   });
 
-  it("keeps the part of an answer that a reload cut off, and offers the rest", async () => {
-    const widget = await stage.visitAndOpen();
+  it("keeps the received part of an answer after a reload and offers a retry", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.ask("slow 200");
     await eventually(() => widget.answers.innerText()).toContain("word5");
     await widget.page.reload();
@@ -25,9 +25,9 @@ describeInWholeBrowser("continuity", (stage) => {
     expect(await widget.notice.innerText()).toBe("Stopped. Try again");
   });
 
-  it("is one conversation in two tabs", async () => {
-    const first = await stage.visitAndOpen();
-    const second = await stage.visitAndOpen({ sameVisitorAs: first });
+  it("shares one conversation between two tabs", async () => {
+    const first = await fixture.visitAndOpen();
+    const second = await fixture.visitAndOpen({ sameVisitorAs: first });
     await first.askAndWait("quick from the first");
     await eventually(() => second.texts()).toEqual(["quick from the first", "Done."]);
     await second.askAndWait("quick from the second");
@@ -40,8 +40,8 @@ describeInWholeBrowser("continuity", (stage) => {
     await eventually(() => first.texts()).toEqual([]);
   });
 
-  it("begins a new conversation with a new session and the suggestions", async () => {
-    const widget = await stage.visitAndOpen();
+  it("starts a new conversation with a new session and the suggestions", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.askAndWait("quick");
     await widget.panel.getByRole("button", { name: "New conversation" }).click();
     expect(await widget.texts()).toEqual([]);
@@ -50,8 +50,8 @@ describeInWholeBrowser("continuity", (stage) => {
     expect(new Set(widget.posted("/api/chat/").map(({ session_id }) => session_id)).size).toBe(2);
   });
 
-  it("starts anew while an answer is on its way, of which nothing stays", async () => {
-    const widget = await stage.visitAndOpen();
+  it("starts a new conversation during an answer and discards the answer", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.ask("slow 100");
     await eventually(() => widget.answers.innerText()).toContain("word2");
     await widget.panel.getByRole("button", { name: "New conversation" }).click();
@@ -60,18 +60,18 @@ describeInWholeBrowser("continuity", (stage) => {
     expect(await widget.texts()).toEqual(["quick", "Done."]);
   });
 
-  it("keeps the conversations with two bots of one site apart", async () => {
-    const widget = await stage.visitAndOpen();
+  it("keeps the conversations with two bots of one site separate", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.askAndWait("quick");
-    const other = await stage.visitAndOpen({
-      ...(await stage.service.addBot({ name: "Other" })),
+    const other = await fixture.visitAndOpen({
+      ...(await fixture.service.addBot({ name: "Other" })),
       sameVisitorAs: widget,
     });
     expect(await other.texts()).toEqual([]);
   });
 
-  it("works without memory where storage is refused", async () => {
-    const widget = await stage.visitAndOpen({
+  it("works without storage, but forgets the conversation on reload", async () => {
+    const widget = await fixture.visitAndOpen({
       prepare: (page) =>
         page.addInitScript(() => {
           Object.defineProperty(window, "localStorage", {
@@ -90,8 +90,8 @@ describeInWholeBrowser("continuity", (stage) => {
     expect(widget.problems).toEqual([]);
   });
 
-  it("begins anew, silently, when the owner has removed the conversation", async () => {
-    const widget = await stage.visitAndOpen();
+  it("starts a new session and resends the message when the owner has deleted the session", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.askAndWait("quick");
     await widget.refuseChat(404, "session_not_found");
     await widget.ask("quick again");

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { describeInBrowser, eventually } from "./stage.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
 
 const META = ["meta", { session_id: "s", message_id: 7 }] as const;
 const done = (finish_reason: string) => ["done", { finish_reason }] as const;
 
-/** Refusals before the stream: status, code, what the visitor reads, and whether trying again is offered. */
+/** Errors before the stream: status, code, the visitor's text, and whether a retry is offered. */
 const REFUSALS = [
   [400, "invalid_json", "This message could not be sent.", false],
   [400, "invalid_message", "This message could not be sent.", false],
@@ -17,7 +17,7 @@ const REFUSALS = [
   [503, "unavailable", "The assistant is busy just now. Please try again in a moment.", true],
 ] as const;
 
-/** Errors within the stream. */
+/** Errors in the stream: code, the visitor's text, and whether a retry is offered. */
 const FAILURES = [
   [
     "quota_exceeded",
@@ -31,24 +31,26 @@ const FAILURES = [
   ["internal_error", "Something went wrong. Please try again.", true],
 ] as const;
 
-const said = (words: string, retry: boolean) => (retry ? `${words} Try again` : words);
+const noticeText = (words: string, retry: boolean) => (retry ? `${words} Try again` : words);
 
-describeInBrowser("errors", (stage) => {
-  it.each(REFUSALS)("%i %s is told in the visitor's words", async (status, code, words, retry) => {
-    const widget = await stage.visitAndOpen();
+describeInBrowser("errors", (fixture) => {
+  it.each(REFUSALS)("%i %s shows a text for visitors", async (status, code, words, retry) => {
+    const widget = await fixture.visitAndOpen();
     await widget.refuseChat(status, code);
     await widget.ask("quick");
-    await eventually(() => widget.notice.innerText()).toBe(said(words, retry));
+    await eventually(() => widget.notice.innerText()).toBe(noticeText(words, retry));
     expect(await widget.texts()).toEqual(["quick"]);
     expect(await widget.violations()).toEqual([]);
   });
 
-  it.each(FAILURES)("%s in the stream is told in the visitor's words", async (code, words, retry) => {
-    const widget = await stage.visitAndOpen();
+  it.each(FAILURES)("%s in the stream shows a text for visitors", async (code, words, retry) => {
+    const widget = await fixture.visitAndOpen();
     const events: string[] = [];
-    await widget.page.exposeFunction("seen", (event: string) => events.push(event));
+    await widget.page.exposeFunction("reportError", (event: string) => events.push(event));
     await widget.page.evaluate(() => {
-      window.Parley?.on("error", (detail) => (window as unknown as { seen(code: string): void }).seen(detail.code));
+      window.Parley?.on("error", (detail) =>
+        (window as unknown as { reportError(code: string): void }).reportError(detail.code),
+      );
     });
     await widget.streamChat([
       META,
@@ -56,15 +58,15 @@ describeInBrowser("errors", (stage) => {
       done(code === "quota_exceeded" ? code : "error"),
     ]);
     await widget.ask("quick");
-    await eventually(() => widget.notice.innerText()).toBe(said(words, retry));
+    await eventually(() => widget.notice.innerText()).toBe(noticeText(words, retry));
     expect(await widget.log.innerText()).not.toContain("Raw");
     await eventually(() => events).toEqual([code]);
     expect(await widget.violations()).toEqual([]);
   });
 
-  it("shows a blocked message's fallback instead of an answer, and lets nobody rate it", async () => {
-    const { admin, system } = stage.service;
-    const { slug, publicKey } = await stage.service.addBot({});
+  it("shows a blocked message's fallback, which cannot be rated", async () => {
+    const { admin, system } = fixture.service;
+    const { slug, publicKey } = await fixture.service.addBot({});
     const fallback = "Let us talk about *something else*.";
     await admin.moderation.addPattern({
       workspaceId: system.workspaceId,
@@ -72,7 +74,7 @@ describeInBrowser("errors", (stage) => {
       pattern: "weather",
       fallback,
     });
-    const widget = await stage.visitAndOpen({ publicKey });
+    const widget = await fixture.visitAndOpen({ publicKey });
     await widget.ask("How is the weather?");
     await eventually(() => widget.texts()).toEqual(["How is the weather?", "Let us talk about something else."]);
     await eventually(() => widget.button.getAttribute("aria-label")).toBe("Send");
@@ -81,8 +83,8 @@ describeInBrowser("errors", (stage) => {
     expect(await widget.violations()).toEqual([]);
   });
 
-  it("sends the same text again, once, when the visitor tries again", async () => {
-    const widget = await stage.visitAndOpen();
+  it("a retry resends the same text once", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.refuseChat(503, "unavailable", { "Retry-After": "1" });
     await widget.ask("quick question");
     const retry = widget.log.getByRole("button", { name: "Try again" });
@@ -93,8 +95,8 @@ describeInBrowser("errors", (stage) => {
     expect(await widget.focused()).toBe("Your message");
   });
 
-  it("offers to try again after a reload too", async () => {
-    const widget = await stage.visitAndOpen();
+  it("offers a retry after a reload", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.refuseChat(503, "unavailable");
     await widget.ask("quick question");
     await widget.notice.waitFor();
@@ -104,8 +106,8 @@ describeInBrowser("errors", (stage) => {
     await eventually(() => widget.texts()).toEqual(["quick question", "Done."]);
   });
 
-  it("keeps the part of an answer that was cut off, and replaces it when tried again", async () => {
-    const widget = await stage.visitAndOpen();
+  it("keeps the received part of an answer that was cut off, and replaces it on retry", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.streamChat([META, ["token", { text: "The first ha" }]]);
     await widget.ask("quick");
     await eventually(() => widget.notice.innerText()).toBe("The answer was cut off. Try again");
@@ -114,18 +116,18 @@ describeInBrowser("errors", (stage) => {
     await eventually(() => widget.texts()).toEqual(["quick", "Done."]);
   });
 
-  it("takes an answer of no words for a failure", async () => {
-    const widget = await stage.visitAndOpen();
+  it("treats an empty answer as a failure", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.streamChat([META, done("stop")]);
     await widget.ask("quick");
     await eventually(() => widget.notice.innerText()).toContain("Something went wrong.");
   });
 
-  it("waits as long as Retry-After says and then sends again by itself", async () => {
-    const widget = await stage.visitAndOpen();
+  it("resends automatically after Retry-After", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.refuseChat(429, "rate_limited", { "Retry-After": "2" });
-    // Kept by the page itself: whoever asks from outside may come too late for a second that has passed.
-    const said = await widget.log.evaluateHandle((log) => {
+    // Recorded in the page: polling from outside could miss a text that is shown for one second.
+    const shownNotices = await widget.log.evaluateHandle((log) => {
       const notices = new Set<string>();
       new MutationObserver(() => notices.add(log.querySelector(".user .notice")?.textContent.trim() ?? "")).observe(
         log,
@@ -142,16 +144,15 @@ describeInBrowser("errors", (stage) => {
     await widget.ratable.waitFor();
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(1900);
     const wait = "A lot of messages just now. Yours will be sent again in";
-    expect((await said.evaluate((notices) => [...notices])).filter((notice) => notice.startsWith(wait))).toEqual([
-      `${wait} 2 s. Try again`,
-      `${wait} 1 s. Try again`,
-    ]);
+    expect(
+      (await shownNotices.evaluate((notices) => [...notices])).filter((notice) => notice.startsWith(wait)),
+    ).toEqual([`${wait} 2 s. Try again`, `${wait} 1 s. Try again`]);
     expect(await widget.texts()).toEqual(["quick", "Done."]);
     expect(widget.posted("/api/chat/")).toHaveLength(2);
   });
 
-  it("lets the visitor end the wait", async () => {
-    const widget = await stage.visitAndOpen();
+  it("lets the visitor cancel the wait", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.refuseChat(429, "rate_limited", { "Retry-After": "60" });
     await widget.ask("quick");
     await eventually(() => widget.notice.innerText()).toMatch(/sent again in \d\d s\.$/);
@@ -161,8 +162,8 @@ describeInBrowser("errors", (stage) => {
     expect(widget.posted("/api/chat/")).toHaveLength(1);
   });
 
-  it("gives up the waiting after a few tries", async () => {
-    const widget = await stage.visitAndOpen();
+  it("gives up after four attempts", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.refuseChat(429, "rate_limited", { "Retry-After": "1" }, 4);
     await widget.ask("quick");
     await eventually(() => widget.notice.innerText(), 10_000).toBe(
@@ -171,8 +172,8 @@ describeInBrowser("errors", (stage) => {
     expect(widget.posted("/api/chat/")).toHaveLength(4);
   });
 
-  it("notices that there is no network, keeps the text, and sends it when there is one", async () => {
-    const widget = await stage.visitAndOpen();
+  it("keeps a message that was sent offline and sends it when the network is back", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.page.context().setOffline(true);
     await widget.ask("quick");
     await eventually(() => widget.notice.innerText()).toContain("You are offline. Your message is kept");
@@ -180,9 +181,9 @@ describeInBrowser("errors", (stage) => {
     await eventually(() => widget.texts()).toEqual(["quick", "Done."]);
   });
 
-  it("sends once what was written offline, however many tabs are open", async () => {
-    const widget = await stage.visitAndOpen();
-    const other = await stage.visitAndOpen({ sameVisitorAs: widget });
+  it("sends an offline message once when two tabs are open", async () => {
+    const widget = await fixture.visitAndOpen();
+    const other = await fixture.visitAndOpen({ sameVisitorAs: widget });
     await widget.page.context().setOffline(true);
     await widget.ask("quick");
     await eventually(() => other.notice.innerText()).toContain("You are offline.");
@@ -192,16 +193,16 @@ describeInBrowser("errors", (stage) => {
     expect(widget.posted("/api/chat/")).toHaveLength(2);
   });
 
-  it("tells a lost connection from being offline", async () => {
-    const widget = await stage.visitAndOpen();
+  it("shows a lost connection differently from being offline", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.page.route("**/api/chat/", (route) => route.abort("connectionreset"), { times: 1 });
     await widget.ask("quick");
     await eventually(() => widget.notice.innerText()).toBe("The connection was lost. Please try again. Try again");
   });
 
-  it("takes a proxy's page for what it is", async () => {
-    const widget = await stage.visitAndOpen();
-    await widget.answerChat({ status: 502, body: "<html>Bad gateway</html>" });
+  it("treats a proxy's error page as an unavailable service", async () => {
+    const widget = await fixture.visitAndOpen();
+    await widget.mockChat({ status: 502, body: "<html>Bad gateway</html>" });
     await widget.ask("quick");
     await eventually(() => widget.notice.innerText()).toContain("The assistant is busy just now.");
   });

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { describeInBrowser, eventually } from "./stage.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
 
-describeInBrowser("on pages of frameworks", (stage) => {
-  it("survives the body being replaced, with its panel, text and place in the log", async () => {
-    const widget = await stage.visitAndOpen();
+describeInBrowser("pages of frameworks", (fixture) => {
+  it("keeps its panel, text and scroll position when the page replaces the body", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.askAndWait("long 500");
     await widget.input.fill("half a mess");
     await widget.log.evaluate((log) => {
@@ -23,8 +23,8 @@ describeInBrowser("on pages of frameworks", (stage) => {
     await widget.askAndWait("quick");
   });
 
-  it("survives the body being emptied, and being taken out itself", async () => {
-    const widget = await stage.visitAndOpen();
+  it("comes back when the page empties the body or removes it", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.page.evaluate(() => document.body.replaceChildren());
     await eventually(() => widget.host.count()).toBe(1);
     await widget.host.evaluate((host) => host.remove());
@@ -32,8 +32,8 @@ describeInBrowser("on pages of frameworks", (stage) => {
     await widget.askAndWait("quick");
   });
 
-  it("goes on streaming while the page navigates", async () => {
-    const widget = await stage.visitAndOpen();
+  it("keeps streaming while the page navigates", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.ask("slow 40");
     await eventually(() => widget.answers.innerText()).toContain("word3");
     await widget.page.evaluate(() => {
@@ -44,8 +44,8 @@ describeInBrowser("on pages of frameworks", (stage) => {
     expect((await widget.texts())[1]).toContain("word40");
   });
 
-  it("is there once, however often it is loaded", async () => {
-    const widget = await stage.visit({ body: `<h1>x</h1>${stage.embed.call(stage)}` });
+  it("exists once even if it is loaded several times", async () => {
+    const widget = await fixture.visit({ body: `<h1>x</h1>${fixture.embed.call(fixture)}` });
     await widget.launcher.waitFor();
     const load = (key: string) =>
       widget.page.evaluate(
@@ -58,22 +58,22 @@ describeInBrowser("on pages of frameworks", (stage) => {
           await loaded;
           script.remove();
         },
-        [`${stage.service.url}/widget.js`, key],
+        [`${fixture.service.url}/widget.js`, key],
       );
-    await load(stage.service.bot.publicKey);
+    await load(fixture.service.bot.publicKey);
     await widget.page.waitForLoadState("networkidle");
     expect(await widget.host.count()).toBe(1);
     expect(widget.paths().filter((path) => path === "/api/widget/config/")).toHaveLength(1);
-    // Another bot takes its place.
-    const { publicKey } = await stage.service.addBot({ name: "Other" });
+    // Loading another bot replaces the widget.
+    const { publicKey } = await fixture.service.addBot({ name: "Other" });
     await load(publicKey);
     await eventually(() => widget.launcher.getAttribute("aria-label")).toBe("Chat: Other");
     expect(await widget.host.count()).toBe(1);
     expect(widget.problems).toEqual([]);
   });
 
-  it("starts from a tag manager's script, long after the page has loaded", async () => {
-    const { page } = await stage.visit({ publicKey: "svc_pk_unknown" });
+  it("starts from a script that a tag manager adds after the page has loaded", async () => {
+    const { page } = await fixture.visit({ publicKey: "svc_pk_unknown" });
     await page.evaluate(
       ([url, key]) => {
         window.Parley?.destroy();
@@ -83,7 +83,7 @@ describeInBrowser("on pages of frameworks", (stage) => {
         script.src = url as string;
         document.querySelector("script")?.before(script);
       },
-      [`${stage.service.url}/widget.js`, stage.service.bot.publicKey],
+      [`${fixture.service.url}/widget.js`, fixture.service.bot.publicKey],
     );
     await page.locator("parley-widget .launcher").waitFor();
   });

@@ -7,14 +7,14 @@ import type { TestProject } from "vitest/node";
 import { startSystem } from "../system/system.ts";
 import { replyTo } from "./replies.ts";
 
-/** What the test files get of the one system that the run starts. */
+/** What the global setup provides to the test files. */
 export interface ProvidedSystem {
   readonly edgeUrl: string;
   readonly opsPorts: { readonly conversation: number; readonly quota: number; readonly llm: number };
   readonly workspaceId: string;
   /** An operator's access token for the workspace. */
   readonly token: string;
-  /** Where the widget was built. */
+  /** The directory of the built widget. */
   readonly widgetDir: string;
 }
 
@@ -24,7 +24,7 @@ declare module "vitest" {
   }
 }
 
-/** Starts the whole system once for all browser tests; without a Chromium they are left out, and loudly so. */
+/** Starts one system for all browser tests. Without Chromium the tests are skipped and reported. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   reportMissing();
   project.provide("system", undefined);
@@ -36,7 +36,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const system = await startSystem({
     script: replyTo,
     databaseServerUrl: postgres.url,
-    // Each test's visitors come from an address of their own: see ingress.ts.
+    // Each test's visitor has its own address: see ingress.ts.
     env: { edge: { WIDGET_DIR: widgetDir, TRUSTED_PROXIES: "127.0.0.1/32" } },
   });
   const { workspace } = await system.admin.workspaces.createWorkspace({ name: "Browser tests", plan: "scale" });

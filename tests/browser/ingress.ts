@@ -2,17 +2,17 @@ import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A reverse proxy before the edge, as an installation has one. */
+/** A reverse proxy before the edge. */
 export interface Ingress {
   readonly url: string;
-  /** From now on requests come from another address, with an allowance of its own. */
+  /** Sends further requests from a new client address, which has its own rate limit. */
   nextVisitor(): void;
   close(): Promise<void>;
 }
 
 let visitors = 0;
 
-/** Starts a proxy that streams, tells the edge the visitor's address, and leaves when the visitor does. */
+/** Starts a proxy that streams, forwards the visitor's address, and disconnects when the visitor does. */
 export async function startIngress(edgeUrl: string): Promise<Ingress> {
   const { hostname, port } = new URL(edgeUrl);
   let address = "";
@@ -23,15 +23,21 @@ export async function startIngress(edgeUrl: string): Promise<Ingress> {
   nextVisitor();
   const server = createServer((incoming, outgoing) => {
     const { method = "GET", url = "/", headers } = incoming;
-    const onward = request({ hostname, port, method, path: url, headers: { ...headers, "x-forwarded-for": address } });
-    onward.on("response", (response) => {
+    const upstream = request({
+      hostname,
+      port,
+      method,
+      path: url,
+      headers: { ...headers, "x-forwarded-for": address },
+    });
+    upstream.on("response", (response) => {
       outgoing.writeHead(response.statusCode ?? 502, response.headers);
       outgoing.flushHeaders();
       response.on("error", () => outgoing.destroy()).pipe(outgoing);
     });
-    onward.on("error", () => outgoing.destroy());
-    outgoing.on("close", () => onward.destroy());
-    incoming.pipe(onward);
+    upstream.on("error", () => outgoing.destroy());
+    outgoing.on("close", () => upstream.destroy());
+    incoming.pipe(upstream);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { describeInBrowser } from "./stage.ts";
+import { describeInBrowser } from "./fixture.ts";
 
 const HOSTILE = `<style>
   * { display: none !important; font: 40px/3 fantasy !important; color: lime !important; letter-spacing: 1em !important; }
@@ -9,13 +9,13 @@ const HOSTILE = `<style>
   :root { direction: rtl; word-spacing: 3em; text-transform: uppercase; --accent: red; --bg: red; --edge: 50vw; --radius: 0; }
 </style>`;
 
-/** The globals, less those that the browser makes of ids and frames. */
+/** Returns the global names, without the indexes that the browser adds for frames. */
 const globals = () => Object.getOwnPropertyNames(window).filter((name) => !/^\d+$/.test(name));
 
-describeInBrowser("isolation", (stage) => {
-  it("looks the same on a page whose styles are hostile", async () => {
-    const look = async (head: string) => {
-      const widget = await stage.visitAndOpen({ head, attributes: { "data-lang": "en" }, body: "<h1>x</h1>" });
+describeInBrowser("isolation", (fixture) => {
+  it("looks the same on a page with hostile styles", async () => {
+    const styles = async (head: string) => {
+      const widget = await fixture.visitAndOpen({ head, attributes: { "data-lang": "en" }, body: "<h1>x</h1>" });
       await widget.askAndWait("quick");
       await widget.settled();
       return widget.host.evaluate((host) => {
@@ -42,11 +42,11 @@ describeInBrowser("isolation", (stage) => {
         });
       });
     };
-    expect(await look(HOSTILE)).toEqual(await look(""));
+    expect(await styles(HOSTILE)).toEqual(await styles(""));
   });
 
-  it("changes nothing on the page but one element and one global", async () => {
-    const widget = await stage.visit({
+  it("adds only one element and one global to the page", async () => {
+    const widget = await fixture.visit({
       prepare: (page) => page.addInitScript(`window.before = (${String(globals)})().concat("before")`),
     });
     const snapshot = () =>
@@ -65,7 +65,7 @@ describeInBrowser("isolation", (stage) => {
   });
 
   it("is not printed", async () => {
-    const widget = await stage.visit();
+    const widget = await fixture.visit();
     await widget.launcher.waitFor();
     await widget.page.emulateMedia({ media: "print" });
     expect(await widget.launcher.isVisible()).toBe(false);

@@ -2,30 +2,30 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Manifest } from "@parley/widget";
 import { expect, it } from "vitest";
-import { describeInBrowser, eventually } from "./stage.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
 import { recordViolations } from "./violations.ts";
 import type { WidgetPage } from "./widget-page.ts";
 
-describeInBrowser("loading", (stage) => {
+describeInBrowser("loading", (fixture) => {
   const manifest = async () =>
-    JSON.parse(await readFile(join(stage.service.system.widgetDir, "manifest.json"), "utf8")) as Manifest;
+    JSON.parse(await readFile(join(fixture.service.system.widgetDir, "manifest.json"), "utf8")) as Manifest;
   const files = (widget: WidgetPage) => widget.paths().filter((path) => !path.startsWith("/api/"));
 
-  it("asks for the launcher and one configuration before the visitor opens it, and sets no cookie", async () => {
-    const widget = await stage.visit();
+  it("requests only the launcher and the configuration before it is opened, and sets no cookie", async () => {
+    const widget = await fixture.visit();
     await widget.launcher.waitFor();
     await widget.page.waitForLoadState("networkidle");
     expect(widget.paths()).toEqual(["/widget.js", "/api/widget/config/"]);
-    const own = new Set([stage.service.url, stage.site.origin, "null"]);
+    const expectedOrigins = new Set([fixture.service.url, fixture.site.origin, "null"]);
     expect(
-      widget.requests.map((request) => new URL(request.url()).origin).filter((origin) => !own.has(origin)),
+      widget.requests.map((request) => new URL(request.url()).origin).filter((origin) => !expectedOrigins.has(origin)),
     ).toEqual([]);
     expect(await widget.page.context().cookies()).toEqual([]);
     expect(widget.problems).toEqual([]);
   });
 
-  it("asks for the panel once, when it is opened", async () => {
-    const widget = await stage.visitAndOpen();
+  it("requests the panel once, when it is opened", async () => {
+    const widget = await fixture.visitAndOpen();
     await widget.launcher.click();
     await widget.open();
     expect(files(widget)).toEqual(["/widget.js", `/widget/${(await manifest()).panel[0]}`]);
@@ -33,11 +33,11 @@ describeInBrowser("loading", (stage) => {
     expect(widget.problems).toEqual([]);
   });
 
-  it("works under a policy that names the service's origin alone, and is reported by nothing", async () => {
-    const { url } = stage.service;
+  it("works under a Content Security Policy that allows only the service's origin", async () => {
+    const { url } = fixture.service;
     const policy = `script-src ${url}; style-src 'self'; connect-src ${url}; require-trusted-types-for 'script'; trusted-types 'none'`;
     const violations: string[] = [];
-    const widget = await stage.visit({
+    const widget = await fixture.visit({
       headers: { "Content-Security-Policy": policy },
       attributes: { "data-lang": "de" },
       body: `<h1>A strict page</h1>`,
@@ -50,13 +50,13 @@ describeInBrowser("loading", (stage) => {
     await widget.launcher.click();
     expect(violations).toEqual([]);
     expect(widget.problems).toEqual([]);
-    // The policy is in force, and this is how a violation would show.
-    await widget.page.addScriptTag({ url: `${stage.site.origin}/x.js` }).catch(() => undefined);
+    // Checks that the policy is in force and that a violation is recorded.
+    await widget.page.addScriptTag({ url: `${fixture.site.origin}/x.js` }).catch(() => undefined);
     await eventually(() => violations.length).toBeGreaterThan(0);
   });
 
-  it("does not run a panel that is not the one it was built with", async () => {
-    const widget = await stage.visit({
+  it("does not run a panel whose checksum differs", async () => {
+    const widget = await fixture.visit({
       prepare: (page) =>
         page.route("**/widget/panel.*", async (route) => {
           const response = await route.fetch();
@@ -69,8 +69,8 @@ describeInBrowser("loading", (stage) => {
     expect(await widget.panel.count()).toBe(0);
   });
 
-  it("opens on the next try when the panel could not be fetched", async () => {
-    const widget = await stage.visit({ attributes: { "data-lang": "fr" } });
+  it("opens on the next click if the panel could not be fetched", async () => {
+    const widget = await fixture.visit({ attributes: { "data-lang": "fr" } });
     await widget.launcher.waitFor();
     await widget.page.context().setOffline(true);
     await widget.launcher.click();
@@ -82,8 +82,8 @@ describeInBrowser("loading", (stage) => {
     expect(widget.problems).toEqual([]);
   });
 
-  it("opens the panel of today on a page that was open before an upgrade", async () => {
-    const widget = await stage.visit({
+  it("opens the current panel on a page that was loaded before an upgrade", async () => {
+    const widget = await fixture.visit({
       prepare: (page) =>
         page.route("**/widget.js", async (route) => {
           const response = await route.fetch();
@@ -100,19 +100,19 @@ describeInBrowser("loading", (stage) => {
     ]);
   });
 
-  it("shows nothing where the key is not accepted, and tells the page's author why", async () => {
-    const said: string[] = [];
-    const widget = await stage.visit({
+  it("shows nothing if the key is refused, and logs the code to the console", async () => {
+    const logged: string[] = [];
+    const widget = await fixture.visit({
       publicKey: "svc_pk_unknown",
-      prepare: async (page) => page.on("console", (message) => said.push(message.text())),
+      prepare: async (page) => page.on("console", (message) => logged.push(message.text())),
     });
-    await eventually(() => said).toContain("Parley: invalid_api_key");
+    await eventually(() => logged).toContain("Parley: invalid_api_key");
     expect(await widget.host.count()).toBe(0);
     expect(widget.problems).toEqual([]);
   });
 
-  it("asks for the configuration again when the service says to wait", async () => {
-    const widget = await stage.visit({
+  it("requests the configuration again after Retry-After", async () => {
+    const widget = await fixture.visit({
       prepare: (page) =>
         page.route(
           "**/api/widget/config/**",

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { differences, expectLook } from "./look.ts";
-import { describeInWholeBrowser, type Visit } from "./stage.ts";
+import { describeInFullBrowser, type Visit } from "./fixture.ts";
+import { differences, expectScreenshot } from "./screenshots.ts";
 import type { WidgetPage } from "./widget-page.ts";
 
-/** The letters of the pictures come with the packages, so that they are the same whatever fonts a machine has. */
+/** Fonts from npm packages, so that the screenshots do not depend on the machine's fonts. */
 const FONTS = {
   "U+0000-05FF, U+2000-2FFF": "@fontsource-variable/noto-sans/files/noto-sans-latin-wght-normal.woff2",
   "U+0600-06FF": "@fontsource-variable/noto-sans-arabic/files/noto-sans-arabic-arabic-wght-normal.woff2",
@@ -23,18 +23,18 @@ async function fontFaces(): Promise<string> {
 const WINDOW = { viewport: { width: 500, height: 720 } };
 
 interface Look extends Visit {
-  readonly asks?: string;
+  readonly message?: string;
 }
 
 const LOOKS: Readonly<Record<string, Look>> = {
   light: {},
   dark: { attributes: { "data-theme": "dark" } },
   mobile: { context: { viewport: { width: 320, height: 640 }, deviceScaleFactor: 2 } },
-  rtl: { htmlAttributes: 'lang="ar" dir="rtl"', attributes: { "data-position": "bottom-left" }, asks: "عربي" },
+  rtl: { htmlAttributes: 'lang="ar" dir="rtl"', attributes: { "data-position": "bottom-left" }, message: "عربي" },
   "forced-colors": { context: { ...WINDOW, forcedColors: "active", colorScheme: "dark" } },
 };
 
-/** What nobody may change unnoticed. */
+/** Changes that the comparison must detect. */
 const CHANGES = [
   ".send svg { opacity: 0 }",
   ".thumb.down svg { transform: none }",
@@ -48,18 +48,18 @@ const CHANGES = [
   ".launcher { border-radius: 0.5em }",
 ];
 
-describeInWholeBrowser("the look", (stage) => {
+describeInFullBrowser("screenshots", (fixture) => {
   const open = async (visit: Visit): Promise<WidgetPage> => {
-    const { publicKey } = await stage.service.addBot({ font_family: "Look" });
-    return stage.visitAndOpen({ context: WINDOW, head: await fontFaces(), body: " ", publicKey, ...visit });
+    const { publicKey } = await fixture.service.addBot({ font_family: "Look" });
+    return fixture.visitAndOpen({ context: WINDOW, head: await fontFaces(), body: " ", publicKey, ...visit });
   };
-  const openAndAsk = async ({ asks = "markdown", ...visit }: Look): Promise<WidgetPage> => {
+  const openAndAsk = async ({ message = "markdown", ...visit }: Look): Promise<WidgetPage> => {
     const widget = await open(visit);
-    await widget.askAndWait(asks);
+    await widget.askAndWait(message);
     return widget;
   };
-  /** A picture without what moves or blinks: the pointer's hover and the caret. */
-  const draw = async (widget: WidgetPage) => {
+  /** Takes a screenshot without hover, caret and animations. */
+  const takeScreenshot = async (widget: WidgetPage) => {
     const { page } = widget;
     await page.mouse.move(0, 0);
     await widget.host.evaluate((host) => (host.shadowRoot?.activeElement as HTMLElement | null)?.blur());
@@ -68,9 +68,9 @@ describeInWholeBrowser("the look", (stage) => {
     return page.screenshot({ animations: "disabled" });
   };
 
-  it.each(Object.entries(LOOKS))("is %s as in the reference, each part inside the window", async (name, look) => {
+  it.each(Object.entries(LOOKS))("matches the reference %s, with each part inside the window", async (name, look) => {
     const widget = await openAndAsk(look);
-    await expectLook(name, await draw(widget));
+    await expectScreenshot(name, await takeScreenshot(widget));
     const { width, height } = widget.page.viewportSize() ?? { width: 0, height: 0 };
     for (const part of [widget.panel, widget.input, widget.button, widget.log]) {
       const box = await part.boundingBox();
@@ -81,17 +81,17 @@ describeInWholeBrowser("the look", (stage) => {
     }
   });
 
-  it("is closed, with an answer that nobody has read, as in the reference", async () => {
+  it("matches the reference when closed with an unread answer", async () => {
     const widget = await open({ context: { viewport: { width: 120, height: 120 } } });
     await widget.ask("slow 5");
     await widget.page.keyboard.press("Escape");
     await widget.launcher.locator(".badge").waitFor();
-    await expectLook("closed", await draw(widget));
+    await expectScreenshot("closed", await takeScreenshot(widget));
   });
 
-  it("is compared closely enough to see what a visitor would", async () => {
+  it("detects every change of the list", async () => {
     const widget = await openAndAsk({});
-    const before = await draw(widget);
+    const before = await takeScreenshot(widget);
     const withStyle = async (css: string) => {
       const sheet = await widget.host.evaluateHandle((host, text) => {
         const added = new CSSStyleSheet();
@@ -100,14 +100,14 @@ describeInWholeBrowser("the look", (stage) => {
         root.adoptedStyleSheets = [...root.adoptedStyleSheets, added];
         return added;
       }, css);
-      const picture = await draw(widget);
+      const screenshot = await takeScreenshot(widget);
       await sheet.evaluate((added) => added.replaceSync(""));
-      return picture;
+      return screenshot;
     };
     expect(differences(before, await withStyle(""))).toEqual([]);
     for (const css of CHANGES) {
       expect(differences(before, await withStyle(css)), css).not.toEqual([]);
     }
-    expect(differences(before, await draw(widget))).toEqual([]);
+    expect(differences(before, await takeScreenshot(widget))).toEqual([]);
   });
 });

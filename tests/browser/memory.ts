@@ -1,14 +1,13 @@
 import { expect } from "vitest";
 import type { WidgetPage } from "./widget-page.ts";
 
-/** What a page holds after a garbage collection. */
+/** A page's memory after a garbage collection. */
 export interface Memory {
   readonly heapBytes: number;
   readonly nodes: number;
   readonly listeners: number;
 }
 
-/** Measures the page. */
 export async function measureMemory({ page }: WidgetPage): Promise<Memory> {
   const client = await page.context().newCDPSession(page);
   await client.send("Performance.enable");
@@ -19,14 +18,14 @@ export async function measureMemory({ page }: WidgetPage): Promise<Memory> {
   return { heapBytes: metric("JSHeapUsedSize"), nodes: metric("Nodes"), listeners: metric("JSEventListeners") };
 }
 
-/** Fails when the page holds more than it did, but for a little noise. */
+/** Fails if the page's memory grew beyond measurement noise. */
 export function expectNoGrowth(before: Memory, after: Memory): void {
   expect(after.nodes).toBeLessThan(before.nodes * 1.05);
   expect(after.listeners).toBeLessThan(before.listeners * 1.05);
   expect(after.heapBytes).toBeLessThan(before.heapBytes + 1024 * 1024);
 }
 
-/** Asks the same `times` times through the page's API, each when the last is answered, `everyMs` apart at least. */
+/** Sends a message `times` times through the page's API, each after the previous answer and at least `everyMs` apart. */
 export function askRepeatedly({ page }: WidgetPage, message: string, times: number, everyMs = 0): Promise<void> {
   return page.evaluate(
     async ([text, count, pauseMs]) => {

@@ -1,25 +1,25 @@
 import { readFile } from "node:fs/promises";
 import axe from "axe-core";
 import { expect, it } from "vitest";
-import { describeInBrowser, eventually } from "./stage.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
 import { WidgetPage } from "./widget-page.ts";
 
-describeInBrowser("the playground", (stage) => {
-  const open = async (slug = stage.service.bot.slug) => {
-    const page = await (await stage.context()).newPage();
-    const problems = new WidgetPage(page, stage.service.url);
-    await page.goto(`${stage.service.url}/playground?bot=${slug}`);
-    await page.getByLabel("Access token").fill(stage.service.system.token);
+describeInBrowser("playground", (fixture) => {
+  const open = async (slug = fixture.service.bot.slug) => {
+    const page = await (await fixture.newContext()).newPage();
+    const widgetPage = new WidgetPage(page, fixture.service.url);
+    await page.goto(`${fixture.service.url}/playground?bot=${slug}`);
+    await page.getByLabel("Access token").fill(fixture.service.system.token);
     const ask = async (text: string) => {
       await page.getByLabel("Message", { exact: true }).fill(text);
       await page.getByRole("button", { name: "Send" }).click();
     };
     const status = page.getByRole("status");
-    return { page, ask, status, look: problems };
+    return { page, ask, status, widgetPage };
   };
 
-  it("talks to the bot, and shows every event with its time, and the tokens", async () => {
-    const { page, ask, status, look } = await open();
+  it("shows the bot's reply, every event with its time, and the tokens", async () => {
+    const { page, ask, status, widgetPage } = await open();
     await ask("slow 5");
     await eventually(() => status.innerText()).toBe("The reply is complete.");
     const rows = await page
@@ -27,7 +27,7 @@ describeInBrowser("the playground", (stage) => {
       .evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
     const names = rows.map(([, name]) => name);
     expect([names[0], ...new Set(names.slice(1, -1)), names.at(-1)]).toEqual(["meta", "token", "done"]);
-    // The five may be joined, as a busy machine sees fit.
+    // The edge may coalesce the five tokens.
     expect(names.length).toBeGreaterThan(3);
     const times = rows.map(([ms]) => Number(ms));
     expect(times).toEqual(times.toSorted((one, other) => one - other));
@@ -36,12 +36,12 @@ describeInBrowser("the playground", (stage) => {
     expect(metering).toMatch(/Model\s+openai:default/);
     expect(metering).toMatch(/Tokens in\s+21/);
     expect(metering).toMatch(/Tokens out\s+34/);
-    expect(look.problems).toEqual([]);
+    expect(widgetPage.problems).toEqual([]);
   });
 
-  it("fetches the export with the token, shows the knowledge used, and gives the document", async () => {
-    const { system, admin } = stage.service;
-    const { slug } = await stage.service.addBot({});
+  it("fetches the export with the token, shows the used knowledge and offers the download", async () => {
+    const { system, admin } = fixture.service;
+    const { slug } = await fixture.service.addBot({});
     await admin.knowledge.addSource({
       workspaceId: system.workspaceId,
       botSlug: slug,
@@ -67,24 +67,24 @@ describeInBrowser("the playground", (stage) => {
     });
   });
 
-  it("keeps the token in memory only", async () => {
+  it("keeps the access token only in memory", async () => {
     const { page, ask, status } = await open();
     await ask("quick");
     await eventually(() => status.innerText()).toBe("The reply is complete.");
-    const kept = await page.evaluate(() =>
+    const stored = await page.evaluate(() =>
       JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]),
     );
-    expect(kept).not.toContain(stage.service.system.token);
+    expect(stored).not.toContain(fixture.service.system.token);
     await page.reload();
     expect(await page.getByLabel("Access token").inputValue()).toBe("");
   });
 
-  it("tells what is wrong with a token, and stops when asked to", async () => {
+  it("shows why a token is refused, and stops a reply", async () => {
     const { page, ask, status } = await open();
     await page.getByLabel("Access token").fill("nonsense");
     await ask("quick");
     await eventually(() => status.innerText()).toMatch(/^authentication_required: /);
-    await page.getByLabel("Access token").fill(stage.service.system.token);
+    await page.getByLabel("Access token").fill(fixture.service.system.token);
     await ask("slow 300");
     await eventually(() => page.locator("#events tr").count()).toBeGreaterThan(3);
     await page.getByRole("button", { name: "Stop" }).click();
@@ -95,17 +95,17 @@ describeInBrowser("the playground", (stage) => {
     expect(await page.locator("#talk").innerText()).toBe("");
   });
 
-  it("has nothing for axe to find, light and dark, and breaks no rule of its own policy", async () => {
-    const { page, ask, status, look } = await open();
+  it("has no axe violation in both themes and does not violate its Content Security Policy", async () => {
+    const { page, ask, status, widgetPage } = await open();
     await page.evaluate(axe.source);
-    expect(await look.violations()).toEqual([]);
+    expect(await widgetPage.violations()).toEqual([]);
     await ask("markdown");
     await eventually(() => status.innerText()).toBe("The reply is complete.");
     await page.getByRole("button", { name: "Fetch the export" }).click();
     await page.locator("#messages tr").first().waitFor();
-    expect(await look.violations()).toEqual([]);
+    expect(await widgetPage.violations()).toEqual([]);
     await page.emulateMedia({ colorScheme: "dark" });
-    expect(await look.violations()).toEqual([]);
-    expect(look.problems).toEqual([]);
+    expect(await widgetPage.violations()).toEqual([]);
+    expect(widgetPage.problems).toEqual([]);
   });
 });

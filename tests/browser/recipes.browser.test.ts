@@ -1,12 +1,12 @@
 import { describeWith } from "@parley/test-support";
 import { expect, it } from "vitest";
 import { bundleApp } from "./bundle.ts";
-import { recipe } from "./recipes.ts";
-import { describeInWholeBrowser, eventually, type Visit } from "./stage.ts";
+import { describeInFullBrowser, eventually, type Visit } from "./fixture.ts";
+import { readRecipe } from "./recipes.ts";
 import { recordViolations } from "./violations.ts";
 import { renderWithWordPress } from "./wordpress.ts";
 
-/** A site of two pages, of which the first alone has the chat. */
+/** A site with two pages. Only the first has the chat. */
 const REACT_APP = `
   import { StrictMode, useState } from "react";
   import { createRoot } from "react-dom/client";
@@ -41,7 +41,7 @@ const VUE_APP = `
   }).mount("#app");
 `;
 
-/** What a tag manager does with the HTML of a tag: it makes the scripts anew, without attributes it does not know. */
+/** Creates the scripts of a tag like a tag manager: without their unknown attributes. */
 const tagManager = (tag: string) => `
   const html = new DOMParser().parseFromString(${JSON.stringify(tag).replaceAll("<", "\\u003c")}, "text/html");
   const fire = () => {
@@ -53,12 +53,12 @@ const tagManager = (tag: string) => `
   addEventListener("popstate", fire);
 `;
 
-describeInWholeBrowser("the recipes of docs/embed.md", (stage) => {
-  const here = () => ({ url: stage.service.url, publicKey: stage.service.bot.publicKey });
-  const visit = (body: string, more: Visit = {}) => stage.visit({ body, isEmbedded: false, ...more });
+describeInFullBrowser("recipes of docs/embed.md", (fixture) => {
+  const service = () => ({ url: fixture.service.url, publicKey: fixture.service.bot.publicKey });
+  const visit = (body: string, more: Visit = {}) => fixture.visit({ body, isEmbedded: false, ...more });
 
-  it("embed the widget in plain HTML", async () => {
-    const [line = ""] = await recipe("Plain HTML", here());
+  it("plain HTML embeds the widget", async () => {
+    const [line = ""] = await readRecipe("Plain HTML", service());
     const widget = await visit(`<h1>A shop</h1>${line}`);
     await widget.open();
     await widget.askAndWait("quick");
@@ -69,11 +69,11 @@ describeInWholeBrowser("the recipes of docs/embed.md", (stage) => {
   it.each([
     ["React", "Chat.jsx", REACT_APP],
     ["Vue", "useChat.js", VUE_APP],
-  ])("put it on some pages of an application made with %s, and take it off the others", async (heading, file, app) => {
-    const [component = ""] = await recipe(heading, here());
+  ])("the %s component adds the widget to some pages and removes it from others", async (heading, file, app) => {
+    const [component = ""] = await readRecipe(heading, service());
     const code = await bundleApp({ "app.jsx": app, [file]: component });
     const widget = await visit(
-      `<div id="app"></div><script>window.publicKey = ${JSON.stringify(here().publicKey)};</script><script>${code}</script>`,
+      `<div id="app"></div><script>window.publicKey = ${JSON.stringify(service().publicKey)};</script><script>${code}</script>`,
     );
     const go = (page: string) => widget.page.getByRole("button", { name: page }).click();
     await widget.open();
@@ -82,7 +82,7 @@ describeInWholeBrowser("the recipes of docs/embed.md", (stage) => {
     await go("Account");
     await eventually(() => widget.host.count()).toBe(0);
     expect(await widget.page.evaluate(() => "Parley" in window)).toBe(false);
-    // Away and back faster than the script can load.
+    // Navigates faster than the script can load.
     await widget.page.evaluate(async () => {
       for (const at of [0, 1, 0, 1]) {
         document.querySelectorAll("button")[at]?.click();
@@ -98,9 +98,9 @@ describeInWholeBrowser("the recipes of docs/embed.md", (stage) => {
     expect(widget.problems).toEqual([]);
   });
 
-  describeWith("wordpress", "in WordPress", () => {
-    it("have it on every page", async () => {
-      const [plugin = ""] = await recipe("WordPress", here());
+  describeWith("wordpress", "WordPress", () => {
+    it("the plugin embeds the widget", async () => {
+      const [plugin = ""] = await readRecipe("WordPress", service());
       const widget = await visit("", { html: await renderWithWordPress(plugin) });
       await widget.open();
       await widget.askAndWait("quick");
@@ -108,8 +108,8 @@ describeInWholeBrowser("the recipes of docs/embed.md", (stage) => {
     });
   });
 
-  it("let a tag manager start it, however often the tag fires", async () => {
-    const [tag = ""] = await recipe("Tag manager", here());
+  it("a tag manager starts one widget even if the tag fires twice", async () => {
+    const [tag = ""] = await readRecipe("Tag manager", service());
     const widget = await visit(`<h1>A shop</h1><script>${tagManager(tag)}</script>`);
     await widget.open();
     await widget.askAndWait("quick");
@@ -120,10 +120,10 @@ describeInWholeBrowser("the recipes of docs/embed.md", (stage) => {
     expect(widget.problems).toEqual([]);
   });
 
-  it("work under the strict policies as they are written, with 0 violations", async () => {
-    const [line = ""] = await recipe("Plain HTML", here());
-    const [policy = ""] = await recipe("Strict Content-Security-Policy", here());
-    const [nonceLine = "", noncePolicy = ""] = await recipe("With nonces", here());
+  it("the documented Content Security Policies allow the widget without violations", async () => {
+    const [line = ""] = await readRecipe("Plain HTML", service());
+    const [policy = ""] = await readRecipe("Strict Content-Security-Policy", service());
+    const [nonceLine = "", noncePolicy = ""] = await readRecipe("With nonces", service());
     for (const [html, csp] of [
       [line, policy],
       [nonceLine, noncePolicy],
@@ -141,27 +141,27 @@ describeInWholeBrowser("the recipes of docs/embed.md", (stage) => {
       await widget.launcher.click();
       expect(violations).toEqual([]);
       expect(widget.problems).toEqual([]);
-      // The policy is in force, and this is how a violation would show.
+      // Checks that the policy is in force and that a violation is recorded.
       await widget.page.addScriptTag({ url: "http://localhost:9/x.js" }).catch(() => undefined);
       await eventually(() => violations.length).toBeGreaterThan(0);
     }
   });
 
-  it("drive it from the page's own code", async () => {
+  it("page code controls the widget through the API and the attributes", async () => {
     const [button = "", api = "", listener = ""] = [
-      ...(await recipe("Attributes", here())),
-      ...(await recipe("From your own code", here())),
+      ...(await readRecipe("Attributes", service())),
+      ...(await readRecipe("From your own code", service())),
     ];
-    const [line = ""] = await recipe("Plain HTML", here());
+    const [line = ""] = await readRecipe("Plain HTML", service());
     const widget = await visit(`<h1>A shop</h1>${button}${line}<script>${listener}</script>`);
-    const said: string[] = [];
-    widget.page.on("console", (message) => said.push(message.text()));
+    const logged: string[] = [];
+    widget.page.on("console", (message) => logged.push(message.text()));
     await widget.launcher.waitFor();
     await widget.page.addScriptTag({ content: api });
-    await eventually(() => said).toEqual(expect.arrayContaining(["user Where is my order?"]));
+    await eventually(() => logged).toEqual(expect.arrayContaining(["user Where is my order?"]));
     await widget.ratable.waitFor();
-    // Once by `on`, once by the document's event.
-    expect(said.filter((line) => line === "user Where is my order?")).toHaveLength(2);
+    // Logged by `on` and by the document's event.
+    expect(logged.filter((line) => line === "user Where is my order?")).toHaveLength(2);
     expect(widget.posted("/api/chat/")).toEqual([
       expect.objectContaining({ visitor_id: "customer-42", visitor_metadata: { plan: "gold" } }),
     ]);

@@ -1,7 +1,7 @@
 import type { ReceivedRequest, Reply } from "@parley/test-support";
-import { ANSWERS, SLOWNESS } from "./pictures/answers.ts";
+import { ANSWERS, SLOWDOWN } from "./pictures/answers.ts";
 
-/** What Markdown answers hold. */
+/** The reply to "markdown". */
 export const MARKDOWN = `Yes, with **two** limits and one *exception*:
 
 1. Unused things, within \`30 days\`
@@ -19,7 +19,7 @@ More in [the returns page](https://shop.example/returns) or at https://shop.exam
 
 <img src=x onerror="document.title='broken'"> [not a link](javascript:alert(1))`;
 
-/** The same in a language that is written from right to left. */
+/** A Markdown reply in a right-to-left language. */
 export const ARABIC = `نعم، بشرطين **اثنين**:
 
 1. أن يكون غير مستعمل، خلال \`30\` يومًا
@@ -29,13 +29,13 @@ export const ARABIC = `نعم، بشرطين **اثنين**:
 
 const words = (count: number) => Array.from({ length: count }, (_, at) => `word${at + 1} `);
 
-/** What the provider answers: the visitor's first word decides, and a number after it how much. */
+/** Returns the provider's reply. The message's first word selects it; a number after that sets its length. */
 export function replyTo({ body }: ReceivedRequest): Reply {
   const { messages } = body as { messages: readonly { content: string }[] };
   const message = messages.at(-1)?.content ?? "";
   const prepared = ANSWERS[message];
   if (prepared) {
-    return { tokens: prepared.match(/\S+\s*/g) ?? [], firstTokenMs: 700 * SLOWNESS, everyMs: 45 * SLOWNESS };
+    return { tokens: prepared.match(/\S+\s*/g) ?? [], firstTokenMs: 700 * SLOWDOWN, everyMs: 45 * SLOWDOWN };
   }
   const [first = "", count = ""] = message.toLowerCase().split(/[:\s]+/);
   switch (first) {

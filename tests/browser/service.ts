@@ -4,7 +4,7 @@ import { type Admin, adminClients } from "../system/admin.ts";
 import type { ProvidedSystem } from "./global-setup.ts";
 import { type Ingress, startIngress } from "./ingress.ts";
 
-/** How the tests' bot is shown. */
+/** The default bot's configuration. */
 const BOT: BotConfig = {
   name: "Sample Shop",
   welcome_message: "Hello! I know our **delivery**, *returns* and materials. What would you like to know?",
@@ -24,7 +24,7 @@ export interface TestBot {
   readonly slug: string;
 }
 
-/** The service as a test file uses it: through its ingress as visitors do, and by the admin services as operators do. */
+/** The service for one test file: an ingress for visitors, and clients of the admin services. */
 export class Service {
   readonly system: ProvidedSystem;
   readonly admin: Admin;
@@ -38,10 +38,15 @@ export class Service {
     this.bot = bot;
   }
 
-  /** Opens an ingress and makes a bot for a test file. */
+  /** Starts an ingress and creates the test file's bot. */
   static async open(system: ProvidedSystem): Promise<Service> {
     const admin = adminClients(system.opsPorts);
-    return new Service(system, admin, await startIngress(system.edgeUrl), await makeBot(admin, system.workspaceId, {}));
+    return new Service(
+      system,
+      admin,
+      await startIngress(system.edgeUrl),
+      await createBot(admin, system.workspaceId, {}),
+    );
   }
 
   /** The service's public origin. */
@@ -49,12 +54,12 @@ export class Service {
     return this.#ingress.url;
   }
 
-  /** Makes a further bot, which answers as the first does; what is left out is as there. */
+  /** Creates another bot with these changes to the default configuration. */
   addBot(changes: Partial<BotConfig>): Promise<TestBot> {
-    return makeBot(this.admin, this.system.workspaceId, changes);
+    return createBot(this.admin, this.system.workspaceId, changes);
   }
 
-  /** A field of each of a session's messages as the transcript has it; turns that are under way are not in it. */
+  /** Returns one field of each message in a session's transcript, which excludes open turns. */
   async transcript(sessionId: unknown, field: "status" | "rating" | "content"): Promise<unknown[]> {
     const { workspaceId } = this.system;
     const parts: Uint8Array[] = [];
@@ -64,7 +69,7 @@ export class Service {
     return messages.map((message) => message[field]);
   }
 
-  /** The next visitor has an allowance of requests of their own. */
+  /** Gives the next visitor a new address, with its own rate limit. */
   nextVisitor(): void {
     this.#ingress.nextVisitor();
   }
@@ -74,7 +79,7 @@ export class Service {
   }
 }
 
-async function makeBot(admin: Admin, workspaceId: string, changes: Partial<BotConfig>): Promise<TestBot> {
+async function createBot(admin: Admin, workspaceId: string, changes: Partial<BotConfig>): Promise<TestBot> {
   const bot = { ...BOT, ...changes };
   const slug = `bot-${randomUUID().slice(0, 8)}`;
   await admin.bots.createBot({

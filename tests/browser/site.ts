@@ -2,15 +2,15 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A customer's site, on another origin than the service. */
+/** A customer's site on another origin than the service. */
 export interface Site {
   readonly origin: string;
-  /** Serves a page under a path from now on, and returns its URL. */
+  /** Adds a page and returns its URL. */
   page(path: string, html: string, headers?: Readonly<Record<string, string>>): string;
   close(): Promise<void>;
 }
 
-/** Starts a site on `http://localhost:<port>`; the service is at 127.0.0.1, so not even the site is the same. */
+/** Starts a site on `http://localhost:<port>`. The service is at 127.0.0.1, so the two are cross-site. */
 export async function startSite(): Promise<Site> {
   const pages = new Map<string, { html: string; headers: Readonly<Record<string, string>> }>();
   const server = createServer((request, response) => {

@@ -1,10 +1,10 @@
 import axe from "axe-core";
 import type { Locator, Page, Request, Route } from "playwright-core";
 
-/** A page with the widget on it, and what a visitor can do there. */
+/** A page with the widget, and a visitor's actions on it. */
 export class WidgetPage {
   readonly page: Page;
-  /** What went wrong on the page: uncaught errors and errors of the console, but for requests that a test let fail. */
+  /** Uncaught errors and console errors, except failed requests. */
   readonly problems: string[] = [];
   readonly requests: Request[] = [];
   readonly #edgeUrl: string;
@@ -33,14 +33,14 @@ export class WidgetPage {
   get input(): Locator {
     return this.panel.locator("textarea");
   }
-  /** Sends, or stops while an answer is on its way. */
+  /** The Send button, which stops the answer while one is streaming. */
   get button(): Locator {
     return this.panel.locator(".send");
   }
   get log(): Locator {
     return this.panel.getByRole("log");
   }
-  /** The visitor's messages and the answers to them, without the welcome message. */
+  /** The messages and answers, without the welcome message. */
   get messages(): Locator {
     return this.log.locator(".messages > .message");
   }
@@ -56,37 +56,37 @@ export class WidgetPage {
     await this.input.waitFor();
   }
 
-  /** Writes and sends with the Enter key. */
+  /** Types a message and sends it with the Enter key. */
   async ask(text: string): Promise<void> {
     await this.input.fill(text);
     await this.input.press("Enter");
   }
 
-  /** Sends, and waits until the answer is complete. */
+  /** Sends a message and waits until the answer is complete. */
   async askAndWait(text: string): Promise<void> {
     const answers = await this.ratable.count();
     await this.ask(text);
     await this.ratable.nth(answers).waitFor();
   }
 
-  /** The thumbs of complete answers. */
+  /** The rating buttons, which only complete answers have. */
   get ratable(): Locator {
     return this.answers.locator(".rating").filter({ visible: true });
   }
 
-  /** What stands in the bubbles, in order. */
+  /** Returns the visible texts of the messages, in order. */
   async texts(): Promise<string[]> {
     return this.messages.locator(".bubble").filter({ visible: true }).allInnerTexts();
   }
 
-  /** The paths and bodies of what was posted to the service. */
+  /** Returns the bodies of the POST requests to this path. */
   posted(path: string): Record<string, unknown>[] {
     return this.requests
       .filter((request) => request.method() === "POST" && new URL(request.url()).pathname === path)
       .map((request) => request.postDataJSON() as Record<string, unknown>);
   }
 
-  /** Paths of everything asked of the service so far. */
+  /** Returns the paths of all requests to the service so far. */
   paths(): string[] {
     return this.requests
       .filter(({ url }) => url)
@@ -95,8 +95,8 @@ export class WidgetPage {
       .map(({ pathname }) => pathname);
   }
 
-  /** Lets the chat answer with this instead, as the service would; `times` requests long. */
-  async answerChat(
+  /** Replaces the service's response to the next `times` chats. */
+  async mockChat(
     answer: { status?: number; headers?: Record<string, string>; body: string },
     times = 1,
   ): Promise<void> {
@@ -117,28 +117,28 @@ export class WidgetPage {
     );
   }
 
-  /** A refusal before the stream. */
+  /** Refuses the next `times` chats before the stream. */
   refuseChat(status: number, code: string, headers: Record<string, string> = {}, times = 1): Promise<void> {
-    return this.answerChat({ status, headers, body: JSON.stringify({ error: code }) }, times);
+    return this.mockChat({ status, headers, body: JSON.stringify({ error: code }) }, times);
   }
 
-  /** A stream of these events. */
+  /** Answers the next `times` chats with these events. */
   streamChat(events: readonly (readonly [name: string, data: unknown])[], times = 1): Promise<void> {
     const body = events.map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join("");
-    return this.answerChat({ body }, times);
+    return this.mockChat({ body }, times);
   }
 
-  /** Waits until everything is where it stays; what moves for ever, such as the dots, is not waited for. */
+  /** Waits until all animations end, except infinite ones such as the typing dots. */
   async settled(): Promise<void> {
     await this.page.evaluate(async () => {
       const roots = [document, document.querySelector("parley-widget")?.shadowRoot];
-      const moving = roots.flatMap((root) => root?.getAnimations() ?? []);
-      const ending = moving.filter(({ effect }) => effect?.getTiming().iterations !== Number.POSITIVE_INFINITY);
-      await Promise.allSettled(ending.map(({ finished }) => finished));
+      const animations = roots.flatMap((root) => root?.getAnimations() ?? []);
+      const finite = animations.filter(({ effect }) => effect?.getTiming().iterations !== Number.POSITIVE_INFINITY);
+      await Promise.allSettled(finite.map(({ finished }) => finished));
     });
   }
 
-  /** What axe finds on the whole page, shadow roots too, as `rule: element`; once nothing fades or moves any more. */
+  /** Waits for animations, then returns axe's findings on the page, including shadow roots, as `rule: element`. */
   async violations(): Promise<string[]> {
     await this.settled();
     if (!(await this.page.evaluate(() => "axe" in window))) {
@@ -155,7 +155,7 @@ export class WidgetPage {
     return found;
   }
 
-  /** The accessible name of what has the keyboard's focus, through shadow roots; its tag where it has none. */
+  /** Returns the accessible name of the focused element, including inside shadow roots; its tag if it has no name. */
   focused(): Promise<string> {
     return this.page.evaluate(() => {
       let element = document.activeElement;
@@ -166,7 +166,7 @@ export class WidgetPage {
     });
   }
 
-  /** Presses Tab (or Shift+Tab) until the element of this name has the focus. */
+  /** Presses Tab (or Shift+Tab) until the element with this name has the focus. */
   async tabTo(name: string, key: "Tab" | "Shift+Tab" = "Tab"): Promise<void> {
     for (let presses = 0; presses < 30; presses++) {
       await this.page.keyboard.press(key);
@@ -178,7 +178,7 @@ export class WidgetPage {
   }
 }
 
-/** The events of a complete answer. */
+/** Returns the events of a complete answer. */
 export function reply(text: string, messageId = 1): [string, unknown][] {
   return [
     ["meta", { session_id: crypto.randomUUID(), message_id: messageId }],

@@ -1,11 +1,11 @@
 <?php
-// Renders a page as WordPress does, with the files of an installation but without its database: php wordpress.php <ABSPATH> <plugin>.
+// Renders a page with the files of a WordPress installation, without its database. Usage: php wordpress.php <ABSPATH> <plugin>
 define( 'ABSPATH', $argv[1] . '/' );
 define( 'WPINC', 'wp-includes' );
 foreach ( array( 'plugin', 'load', 'functions', 'formatting', 'kses', 'theme', 'script-loader', 'general-template' ) as $part ) {
 	require_once ABSPATH . WPINC . "/$part.php";
 }
-// What is asked of the database otherwise.
+// WordPress reads this option from the database.
 add_filter( 'pre_option_blog_charset', fn() => 'UTF-8' );
 
 require $argv[2];

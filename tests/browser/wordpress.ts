@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { phpCommand, wordpressPath } from "@parley/test-support";
 
-/** A page as the machine's own WordPress renders it with this plugin. */
+/** Renders a page with the installed WordPress and this plugin. */
 export async function renderWithWordPress(plugin: string): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "parley-wordpress-"));
   try {

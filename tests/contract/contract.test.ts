@@ -7,35 +7,35 @@ import { exportSuite } from "./suites/export.ts";
 import { keyAndOriginSuite } from "./suites/key-and-origin.ts";
 import { limitsSuite } from "./suites/limits.ts";
 import { outagesSuite } from "./suites/outages.ts";
-import { beginPatience, type Patience, patienceSuite } from "./suites/patience.ts";
 import { quotaSuite } from "./suites/quota.ts";
 import { requestSuite } from "./suites/request.ts";
 import { sessionsSuite } from "./suites/sessions.ts";
 import { streamSuite } from "./suites/stream.ts";
-import { type Contract, startContract } from "./support/contract.ts";
+import { startTimeouts, type Timeouts, timeoutsSuite } from "./suites/timeouts.ts";
+import { type ContractSystem, startContractSystem } from "./support/contract-system.ts";
 
-// One system for all suites: each has tenants and client addresses of its own. Run one of them with -t and its name.
-let contract: Contract;
-let patience: Patience;
+// All suites share one system, but each has its own tenants and client addresses. To run one suite, pass its name to -t.
+let system: ContractSystem;
+let timeouts: Timeouts;
 
 beforeAll(async () => {
-  contract = await startContract();
-  patience = beginPatience(contract);
+  system = await startContractSystem();
+  timeouts = startTimeouts(system);
 });
-afterAll(() => contract.stop());
+afterAll(() => system.stop());
 
-const shared = () => contract;
+const shared = () => system;
 
-describe("the request", () => requestSuite(shared));
+describe("requests", () => requestSuite(shared));
 describe("key and origin", () => keyAndOriginSuite(shared));
 describe("CORS", () => corsSuite(shared));
-describe("the stream", () => streamSuite(shared));
+describe("streams", () => streamSuite(shared));
 describe("sessions", () => sessionsSuite(shared));
-describe("the export", () => exportSuite(shared));
+describe("export", () => exportSuite(shared));
 describe("access tokens", () => authSuite(shared));
 describe("rate limits", () => limitsSuite(shared));
-describe("the quota", () => quotaSuite(shared));
-describe("the doctor", () => doctorSuite(shared));
-describe("patience", () => patienceSuite(() => patience));
+describe("quota", () => quotaSuite(shared));
+describe("doctor", () => doctorSuite(shared));
+describe("timeouts", () => timeoutsSuite(() => timeouts));
 describe("outages", () => outagesSuite(shared));
-describe("the description", () => descriptionSuite(shared));
+describe("OpenAPI description", () => descriptionSuite(shared));

@@ -1,10 +1,10 @@
 /**
- * What the public interface promises, sentence by sentence. A test's title names the sentences it proves in brackets, as [4.1/3] or
- * [2.2/1-10]; docs/contract-coverage.md is generated from both. A number once given is not given to another sentence.
+ * The sentences of the public contract. A test's title lists the sentences that it proves in brackets, for example [4.1/3] or [2.2/1-10].
+ * docs/contract-coverage.md is generated from both. Never reuse the number of a removed sentence.
  */
 export type Section = { id: string; title: string; sentences: Readonly<Record<number, string>> };
 
-/** The interface contract, by its own sections; what they leave open is answered in `decisions`. */
+/** The interface contract, with its own section numbers. `decisions` covers the cases that it leaves open. */
 const contract: Section[] = [
   {
     id: "1",
@@ -243,7 +243,7 @@ const contract: Section[] = [
   },
 ];
 
-/** Where the contract is silent. */
+/** Cases that the contract leaves open. */
 const decisions: Section[] = [
   {
     id: "D1",
@@ -257,7 +257,7 @@ const decisions: Section[] = [
     id: "D2",
     title: "Malformed fields",
     sentences: {
-      1: "A wrong type, an empty or blank `message`, a body that is no object, `visitor_metadata` that is no object: 400 `invalid_message`.",
+      1: "A wrong type, an empty or blank `message`, a body that is not an object, `visitor_metadata` that is not an object: 400 `invalid_message`.",
       2: "A lone surrogate or NUL anywhere: 400 `invalid_message`.",
     },
   },
@@ -280,20 +280,20 @@ const decisions: Section[] = [
   },
   {
     id: "D6",
-    title: "A service away",
+    title: "Unavailable services",
     sentences: {
       1: "Without the conversation service: 503 `unavailable` with Retry-After.",
       2: 'Without it the export gives 503 `{"detail":"unavailable"}`.',
-      3: "Without the quota service: `error`, `done`, and no model is called.",
-      4: "Without the model proxy: `error`, `done`.",
-      5: "A service that is back serves again without a restart of the others.",
+      3: "Without the quota service: `error`, `done`, and no provider is called.",
+      4: "Without llm-proxy: `error`, `done`.",
+      5: "When a service is back, the others use it again without a restart.",
     },
   },
-  { id: "D7", title: "Blocked and exhausted at once", sentences: { 1: "Blocked." } },
+  { id: "D7", title: "Message both blocked and over the quota", sentences: { 1: "Blocked." } },
   {
     id: "D8",
     title: "`quota_exceeded`",
-    sentences: { 1: "`used` counts the messages held as well, and is never above `cap`." },
+    sentences: { 1: "`used` includes held messages and is never above `cap`." },
   },
   { id: "D9", title: "Missing or `null` Origin", sentences: { 1: "403 `origin_not_allowed`." } },
   {
@@ -301,8 +301,8 @@ const decisions: Section[] = [
     title: "Allowed-domain entries",
     sentences: {
       1: "`*.example.com` matches any depth, not the apex.",
-      2: "An entry may name a scheme and a port; without a scheme https is meant.",
-      3: "For localhost and 127.0.0.1 http is meant too, and without a port any port.",
+      2: "An entry may name a scheme and a port; without a scheme it allows https.",
+      3: "An entry for localhost or 127.0.0.1 also allows http, and any port if it has none.",
       4: "Entries are stored normalised: punycode, lower case, no default port.",
       5: "The header is compared as raw bytes.",
     },
@@ -311,10 +311,10 @@ const decisions: Section[] = [
     id: "D11",
     title: "CORS",
     sentences: {
-      1: "Chat, config and rating answer every Origin with that origin allowed, `Vary: Origin` and the rate-limit headers exposed.",
-      2: "On errors too.",
+      1: "Chat, config and rating allow every Origin, with `Vary: Origin` and the rate-limit headers exposed.",
+      2: "Errors have the same headers.",
       3: "Never with credentials, and never for a missing or `null` Origin.",
-      4: "A preflight is answered with 204.",
+      4: "A preflight gets 204.",
       5: "Any other method gives 405 with `Allow`.",
     },
   },
@@ -325,7 +325,7 @@ const decisions: Section[] = [
   },
   {
     id: "D13",
-    title: "A session id seen before",
+    title: "Reuse of a session id",
     sentences: {
       1: "Under another workspace: an independent session.",
       2: "Under another bot of the same workspace: 404 `session_not_found` before the stream.",
@@ -342,14 +342,14 @@ const decisions: Section[] = [
   },
   {
     id: "D15",
-    title: "What `meta.message_id` names",
+    title: "`meta.message_id`",
     sentences: { 1: "The assistant's message; an integer below 2^53." },
   },
   {
     id: "D16",
-    title: "The visitor leaves mid-stream",
+    title: "Disconnect during a stream",
     sentences: {
-      1: "The provider's call is aborted within 1 s.",
+      1: "The provider request is cancelled within 1 s.",
       2: "The message is kept with status `cancelled` and the text so far.",
       3: "It is not counted.",
     },
@@ -367,11 +367,11 @@ const decisions: Section[] = [
     id: "D18",
     title: "Codes of `error` events",
     sentences: {
-      1: "`provider_auth` when the provider refuses the key.",
-      2: "`provider_rate_limited` when it refuses for rate.",
-      3: "`provider_timeout` when it does not start or go on in time.",
-      4: "`provider_error` for its other failures.",
-      5: "`internal_error` for ours.",
+      1: "`provider_auth`: the provider refuses the key.",
+      2: "`provider_rate_limited`: the provider rate-limits the request.",
+      3: "`provider_timeout`: the provider does not start or continue in time.",
+      4: "`provider_error`: any other provider failure.",
+      5: "`internal_error`: a failure of Parley.",
       6: "Each has a `code` and a `message` fit for a visitor, never the provider's text.",
     },
   },
@@ -404,10 +404,10 @@ const decisions: Section[] = [
       2: "Algorithms are pinned to asymmetric ones.",
       3: "30 s of clock skew.",
       4: "The name of the workspace claim is configurable, by default `workspace_id`.",
-      5: "A claim that is missing, empty or no workspace's id: 401 `no_workspace`.",
+      5: "A claim that is missing, empty or not a workspace id: 401 `no_workspace`.",
       6: "The user is `sub`; without it 401 `authentication_required`.",
-      7: "A workspace nobody knows owns nothing: 404.",
-      8: 'Key set unreachable and key unknown: 503 `{"detail":"auth_unavailable"}`; known keys go on working.',
+      7: "An unknown workspace owns nothing: 404.",
+      8: 'An unknown key while the key set is unreachable: 503 `{"detail":"auth_unavailable"}`; cached keys still work.',
     },
   },
   {
@@ -417,16 +417,16 @@ const decisions: Section[] = [
       1: "`Retry-After` in whole seconds, `RateLimit` and `RateLimit-Policy`.",
       2: "Never more than 60 in 60 seconds across all replicas while Redis answers.",
       3: "Without Redis each replica limits alone.",
-      4: "Rating has a bucket of its own, 60 a minute.",
-      5: "Beyond 300 malformed requests a minute from one address: 429 for each of its requests, before the body is read.",
-      6: "All replicas count malformed requests together while Redis answers; each refuses an address from the first one that it gets above the limit.",
+      4: "Rating has its own bucket of 60 a minute.",
+      5: "Above 300 malformed requests a minute from one address: 429 for each of its requests, before the body is read.",
+      6: "Replicas count malformed requests together while Redis answers; each refuses an address from the first malformed request that it receives above the limit.",
     },
   },
   {
     id: "D25",
     title: "Client IP",
     sentences: {
-      1: "The socket's address, unless that is a trusted proxy's.",
+      1: "The socket's address, unless it belongs to a trusted proxy.",
       2: "Behind trusted proxies, X-Forwarded-For from the right.",
       3: "IPv6 counts by /64; an IPv4 address inside an IPv6 one counts as itself.",
     },
@@ -453,7 +453,7 @@ const decisions: Section[] = [
   {
     id: "D28",
     title: "Unknown keys",
-    sentences: { 1: "Remembered, and looked up at most 20 times a second for one client IP." },
+    sentences: { 1: "Cached, and looked up at most 20 times a second per client IP." },
   },
   { id: "D29", title: "Key", sentences: { 1: "`svc_pk_` and 32 characters of base62." } },
   { id: "D30", title: "A revoked key", sentences: { 1: "Refused within 5 s." } },
@@ -462,7 +462,7 @@ const decisions: Section[] = [
     title: "Health and description",
     sentences: {
       1: "`/healthz/live` and `/healthz/ready` answer 200 when ready.",
-      2: "`/openapi.json` is a valid OpenAPI 3.1 document, and what the service answers conforms to it.",
+      2: "`/openapi.json` is a valid OpenAPI 3.1 document, and the responses conform to it.",
     },
   },
   {
@@ -470,36 +470,36 @@ const decisions: Section[] = [
     title: "Doctor",
     sentences: {
       1: "`POST /api/doctor/` streams `meta`, 20 paced `tick` events and `done`.",
-      2: "`silence_ms`, at most 30,000, is a silence before `done` that no comment breaks.",
-      3: "`meta` tells the caller's address as the rate limit counts it, the HTTP version, the proxies' headers that arrived, and the time.",
-      4: "No model is asked and nothing is counted against the quota.",
-      5: "Refusals, CORS and the rate limit are those of chat, in its bucket.",
+      2: "`silence_ms`, at most 30,000, delays `done` without a heartbeat comment.",
+      3: "`meta` reports the caller's address and its rate-limit key, the HTTP version, the received proxy headers, and the time.",
+      4: "No provider is called and nothing counts against the quota.",
+      5: "Errors and CORS are chat's, and it shares chat's rate-limit bucket.",
     },
   },
 ];
 
-/** Input that means harm. */
+/** Malicious input. */
 const hostile: Section[] = [
   {
     id: "H",
     title: "Hostile input",
     sentences: {
-      1: "Origins that look like an allowed one: 403.",
+      1: "Origins that resemble an allowed one: 403.",
       2: "A malformed, an unknown and a revoked key get the same 401, byte for byte.",
       3: "A forged X-Forwarded-For of a direct peer is ignored.",
       4: "4,000 emoji are accepted, 4,001 refused.",
       5: "Empty, blank, NUL, lone surrogates, metadata 5,000 levels deep: 400; `__proto__` is data.",
-      6: "Bodies that are no JSON object, truncated, with a BOM, in UTF-16: 400; 10 MiB, chunked or compressed: 413 or 400.",
-      7: "One byte a second: closed at the request timeout.",
-      8: "A token that looks like an event stays inside the JSON of one `token` event.",
+      6: "Bodies that are not a JSON object, truncated, with a BOM, in UTF-16: 400; 10 MiB, chunked or compressed: 413 or 400.",
+      7: "A body of one byte a second: closed at the request timeout.",
+      8: "Text that looks like an event stays inside the JSON of one `token` event.",
       9: "Hand-made tokens (no signature, HS256 with the public key, wrong issuer or audience, no or past expiry, a key set of their own): 401.",
-      10: "A service's database role is refused on the others' schemas.",
+      10: "A service's database role has no access to the other services' schemas.",
     },
   },
 ];
 
 export const parts: readonly { title: string; sections: readonly Section[] }[] = [
   { title: "The contract", sections: contract },
-  { title: "Where the contract is silent", sections: decisions },
+  { title: "Cases the contract leaves open", sections: decisions },
   { title: "Hostile input", sections: hostile },
 ];

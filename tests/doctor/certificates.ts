@@ -5,7 +5,7 @@ import { type GenerateResult, generate } from "selfsigned";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Where nginx finds what it shows. */
+/** File paths for nginx. */
 export type CertificateFiles = { cert: string; key: string };
 
 export type Certificates = {
@@ -13,21 +13,20 @@ export type Certificates = {
   authority: string;
   /** For 127.0.0.1. */
   good: CertificateFiles;
-  /** The same, until an hour ago. */
+  /** For 127.0.0.1; expired an hour ago. */
   expired: CertificateFiles;
-  /** The same, for three days more. */
-  soon: CertificateFiles;
+  /** For 127.0.0.1; expires in three days. */
+  expiringSoon: CertificateFiles;
   /** For another host. */
-  foreign: CertificateFiles;
-  /** Signed by nobody else. */
-  own: CertificateFiles;
+  otherHost: CertificateFiles;
+  selfSigned: CertificateFiles;
 };
 
 const ADDRESS = { type: 7, ip: "127.0.0.1" } as const;
-const ELSEWHERE = { type: 2, value: "other.example" } as const;
+const OTHER_HOST = { type: 2, value: "other.example" } as const;
 
-/** Certificates good and bad, of an authority that only a test knows. */
-export async function makeCertificates(directory: string): Promise<Certificates> {
+/** Writes valid and invalid certificates of a test authority. */
+export async function createCertificates(directory: string): Promise<Certificates> {
   const authority = await generate([{ name: "commonName", value: "Test authority" }], {
     keyType: "ec",
     algorithm: "sha256",
@@ -36,7 +35,7 @@ export async function makeCertificates(directory: string): Promise<Certificates>
       { name: "keyUsage", keyCertSign: true },
     ],
   });
-  const issue = (name: string, from: number, until: number, altName: typeof ADDRESS | typeof ELSEWHERE = ADDRESS) =>
+  const issue = (name: string, from: number, until: number, altName: AltName = ADDRESS) =>
     write(directory, name, authority, { from, until, altName });
   const authorityFile = join(directory, "authority.crt");
   await writeFile(authorityFile, authority.cert);
@@ -44,13 +43,18 @@ export async function makeCertificates(directory: string): Promise<Certificates>
     authority: authorityFile,
     good: await issue("good", -DAY_MS, 90 * DAY_MS),
     expired: await issue("expired", -30 * DAY_MS, -HOUR_MS),
-    soon: await issue("soon", -30 * DAY_MS, 3 * DAY_MS),
-    foreign: await issue("foreign", -DAY_MS, 90 * DAY_MS, ELSEWHERE),
-    own: await write(directory, "own", undefined, { from: -DAY_MS, until: 90 * DAY_MS, altName: ADDRESS }),
+    expiringSoon: await issue("expiring-soon", -30 * DAY_MS, 3 * DAY_MS),
+    otherHost: await issue("other-host", -DAY_MS, 90 * DAY_MS, OTHER_HOST),
+    selfSigned: await write(directory, "self-signed", undefined, {
+      from: -DAY_MS,
+      until: 90 * DAY_MS,
+      altName: ADDRESS,
+    }),
   };
 }
 
-type Terms = { from: number; until: number; altName: typeof ADDRESS | typeof ELSEWHERE };
+type AltName = typeof ADDRESS | typeof OTHER_HOST;
+type Terms = { from: number; until: number; altName: AltName };
 
 async function write(
   directory: string,
@@ -58,7 +62,7 @@ async function write(
   authority: GenerateResult | undefined,
   { from, until, altName }: Terms,
 ): Promise<CertificateFiles> {
-  const made = await generate([{ name: "commonName", value: name }], {
+  const certificate = await generate([{ name: "commonName", value: name }], {
     keyType: "ec",
     algorithm: "sha256",
     notBeforeDate: new Date(Date.now() + from),
@@ -70,7 +74,7 @@ async function write(
     ],
   });
   const files = { cert: join(directory, `${name}.crt`), key: join(directory, `${name}.key`) };
-  await writeFile(files.cert, made.cert);
-  await writeFile(files.key, made.private);
+  await writeFile(files.cert, certificate.cert);
+  await writeFile(files.key, certificate.private);
   return files;
 }

@@ -6,17 +6,18 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type CliResult, runCli } from "../system/cli.ts";
 import { root } from "../system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
-import { type Certificates, makeCertificates } from "./certificates.ts";
-import { type Doors, type Fault, startDoors } from "./misconfigured.ts";
+import { type Certificates, createCertificates } from "./certificates.ts";
+import { type Fault, type Proxies, startProxies } from "./proxies.ts";
 
+// `mends` and `mend` are published keys of --json.
 type Finding = { check: string; result: string; message: string; mends: { proxy: string | null; mend: string }[] };
 type Report = { verdict: string; proxies: string[]; findings: Finding[] };
 
-const EARLIER = "-120000";
+const CLOCK_SKEW_MS = "-120000";
 
 describeWith("nginx", "parley doctor", () => {
   let system: System;
-  let doors: Doors;
+  let proxies: Proxies;
   let tenant: Tenant;
   let certificates: Certificates;
   let directory: string;
@@ -24,24 +25,24 @@ describeWith("nginx", "parley doctor", () => {
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "parley-doctor-"));
     system = await startSystem({ env: { edge: { TRUSTED_PROXIES: "127.0.0.2" } } });
-    [tenant, certificates] = await Promise.all([createTenant(system.admin), makeCertificates(directory)]);
-    const skewed = { NODE_OPTIONS: `--import ${root}tests/system/skewed-clock.ts`, CLOCK_SKEW_MS: EARLIER };
-    const [gullible, late] = await Promise.all([
+    [tenant, certificates] = await Promise.all([createTenant(system.admin), createCertificates(directory)]);
+    const skewed = { NODE_OPTIONS: `--import ${root}tests/system/skewed-clock.ts`, CLOCK_SKEW_MS };
+    const [trustingAll, clockBehind] = await Promise.all([
       system.startEdge({ TRUSTED_PROXIES: "0.0.0.0/1,128.0.0.0/1" }),
       system.startEdge(skewed),
     ]);
     const good = system.edges[0]?.port ?? 0;
-    doors = await startDoors({ good, gullible: gullible.port, late: late.port }, certificates);
+    proxies = await startProxies({ good, trustingAll: trustingAll.port, clockBehind: clockBehind.port }, certificates);
   });
   afterAll(async () => {
-    await doors.stop();
+    await proxies.stop();
     await system.stop();
     await rm(directory, { recursive: true });
   });
 
   function doctor(url: string, ...more: string[]): Promise<CliResult> {
-    const own = more.includes("--origin") ? [] : ["--origin", tenant.origin];
-    return runCli(["doctor", url, "--public-key", tenant.publicKey, ...own, ...more], {
+    const origin = more.includes("--origin") ? [] : ["--origin", tenant.origin];
+    return runCli(["doctor", url, "--public-key", tenant.publicKey, ...origin, ...more], {
       NODE_EXTRA_CA_CERTS: certificates.authority,
     });
   }
@@ -52,18 +53,18 @@ describeWith("nginx", "parley doctor", () => {
     return { code, ...(JSON.parse(stdout) as Report) };
   }
 
-  const found = ({ findings }: Report, check: string) => findings.find((finding) => finding.check === check);
+  const findingOf = ({ findings }: Report, check: string) => findings.find((finding) => finding.check === check);
   const notPassed = ({ findings }: Report) => findings.filter(({ result }) => result !== "pass");
 
-  test("finds nothing wrong with an nginx that is right, over HTTP/2 and TLS, a silence included", async () => {
+  test("passes every check behind a correct nginx with HTTP/2 and TLS, including a silence", async () => {
     // Retries, because a busy machine can delay events so that they arrive together.
     await vi.waitFor(
       async () => {
-        const healthy = await report(doors.url("healthyTls"), "--silence", "2");
+        const healthy = await report(proxies.url("healthyTls"), "--silence", "2");
         expect(notPassed(healthy)).toEqual([]);
         expect(healthy).toMatchObject({ code: 0, verdict: "pass", proxies: ["nginx"] });
-        expect(found(healthy, "http_version")?.message).toBe("HTTP/2");
-        expect(found(healthy, "idle_timeout")?.message).toContain("2 s");
+        expect(findingOf(healthy, "http_version")?.message).toBe("HTTP/2");
+        expect(findingOf(healthy, "idle_timeout")?.message).toContain("2 s");
       },
       { timeout: 45_000 },
     );
@@ -81,46 +82,52 @@ describeWith("nginx", "parley doctor", () => {
       ],
       ["compressing", "compression", "fail", /compressed \(gzip\)/, /gzip off;/],
       [
-        "impatient",
+        "shortTimeout",
         "idle_timeout",
         "fail",
         /cut off [012]\.\d s into a silence of 4 s/,
         /proxy_read_timeout 330s;/,
         ["--silence", "4"],
       ],
-      ["namingNobody", "client_address", "fail", /counted as 127\.0\.0\.2/, /127\.0\.0\.2.*trustedProxies/],
+      ["clearingForwardedFor", "client_address", "fail", /counted as 127\.0\.0\.2/, /127\.0\.0\.2.*trustedProxies/],
       ["untrusted", "client_address", "fail", /127\.0\.0\.3.*forwards another address/, /127\.0\.0\.3.*trustedProxies/],
-      ["passingForgery", "forged_address", "fail", /can choose/, /\$remote_addr/],
+      ["forwardingForgery", "forged_address", "fail", /can choose/, /\$remote_addr/],
       ["trustingAll", "forged_address", "fail", /trusts every address/, /trustedProxies/],
       ["clockBehind", "clock", "fail", /1[12]\d s behind/, /NTP/],
-      ["ownCors", "cors", "fail", /2 Access-Control-Allow-Origin headers.*removes Vary: Origin/, /no add_header/],
+      [
+        "overridingCors",
+        "cors",
+        "fail",
+        /2 Access-Control-Allow-Origin headers.*removes Vary: Origin/,
+        /no add_header/,
+      ],
       ["expired", "certificate", "fail", /^expired on/, /renew/],
-      ["soonExpired", "certificate", "warn", /[23] days from now/, /renewed/],
+      ["expiringSoon", "certificate", "warn", /[23] days from now/, /renewed/],
       ["selfSigned", "certificate", "fail", /self-signed/, /authority/],
       [
-        "foreignName",
+        "otherHostName",
         "certificate",
         "fail",
         /issued for other\.example, not for 127\.0\.0\.1/,
         /certificate for 127\.0\.0\.1/,
       ],
       ["redirecting", "access", "fail", /redirected to https:\/\/elsewhere\.example\/api\/doctor\//, /that URL/],
-      ["leadingNowhere", "access", "fail", /proxy returned 502/, /backend/],
+      ["backendDown", "access", "fail", /proxy returned 502/, /backend/],
     ];
 
     test.each(faults)("%s: %s %s", async (fault, check, result, message, fix, more = ["--quick"]) => {
       // Retries for the same reason as above.
       await vi.waitFor(
         async () => {
-          const diagnosis = await report(doors.url(fault), ...more);
-          const finding = found(diagnosis, check);
+          const diagnosis = await report(proxies.url(fault), ...more);
+          const finding = findingOf(diagnosis, check);
           const expected = { result, message: expect.stringMatching(message) };
           expect(finding, JSON.stringify(diagnosis.findings)).toMatchObject(expected);
           expect(finding?.mends.map((each) => each.mend).join("; ")).toMatch(fix);
           expect(diagnosis.code).toBe(result === "fail" ? 1 : 0);
           // No other check fails, except those that the fault implies.
           const others = diagnosis.findings.filter((each) => each.result === "fail" && each.check !== check);
-          const implied = { passingForgery: ["client_address"], redirecting: ["cors"], leadingNowhere: ["cors"] };
+          const implied = { forwardingForgery: ["client_address"], redirecting: ["cors"], backendDown: ["cors"] };
           expect(others.map((each) => each.check)).toEqual(implied[fault as keyof typeof implied] ?? []);
         },
         { timeout: 45_000 },
@@ -129,53 +136,53 @@ describeWith("nginx", "parley doctor", () => {
 
     test("reports a certificate authority that the machine does not trust", async () => {
       const args = ["--public-key", tenant.publicKey, "--origin", tenant.origin, "--quick", "--json"];
-      const { code, stdout } = await runCli(["doctor", doors.url("healthyTls"), ...args], {});
+      const { code, stdout } = await runCli(["doctor", proxies.url("healthyTls"), ...args], {});
       expect(code).toBe(1);
-      expect(found(JSON.parse(stdout) as Report, "certificate")?.message).toMatch(/authority that this machine/);
+      expect(findingOf(JSON.parse(stdout) as Report, "certificate")?.message).toMatch(/authority that this machine/);
     });
 
     test("reports an origin that the key does not allow and an unknown key", async () => {
       const [origin, key] = await Promise.all([
-        report(doors.url("healthy"), "--quick", "--origin", "https://elsewhere.example"),
-        report(doors.url("healthy"), "--quick", "--public-key", `svc_pk_${"0".repeat(32)}`),
+        report(proxies.url("healthy"), "--quick", "--origin", "https://elsewhere.example"),
+        report(proxies.url("healthy"), "--quick", "--public-key", `svc_pk_${"0".repeat(32)}`),
       ]);
-      expect(found(origin, "access")).toMatchObject({
+      expect(findingOf(origin, "access")).toMatchObject({
         result: "fail",
         message: "https://elsewhere.example is not one of the key's allowed domains",
         mends: [{ mend: expect.stringContaining("--domain elsewhere.example") }],
       });
-      expect(found(key, "access")?.message).toMatch(/revoked or unknown/);
+      expect(findingOf(key, "access")?.message).toMatch(/revoked or unknown/);
       expect([origin.code, key.code]).toEqual([1, 1]);
     });
 
     test("reports a closed port, a name without an address and a port without TLS", async () => {
-      const [refused, nameless, plain] = await Promise.all([
+      const [refused, unresolved, plain] = await Promise.all([
         report(`http://127.0.0.1:${await freePort()}`),
         report("https://parley.invalid"),
-        report(doors.url("healthy").replace("http:", "https:")),
+        report(proxies.url("healthy").replace("http:", "https:")),
       ]);
       expect(refused.findings).toMatchObject([{ check: "connection", result: "fail" }]);
       expect(refused.findings[0]?.message).toMatch(/refuses connections/);
-      expect(nameless.findings).toMatchObject([{ check: "dns", result: "fail" }]);
-      expect(found(plain, "certificate")?.message).toMatch(/TLS handshake on port \d+ failed/);
+      expect(unresolved.findings).toMatchObject([{ check: "dns", result: "fail" }]);
+      expect(findingOf(plain, "certificate")?.message).toMatch(/TLS handshake on port \d+ failed/);
     });
 
     test("prints the output that its documentation shows", async () => {
       const page = await readFile(`${root}docs/operations/doctor.md`, "utf8");
-      const [, shown = ""] = /^```\n(ok {4}dns[\s\S]*?)^```$/m.exec(page) ?? [];
-      const { stdout } = await doctor(doors.url("buffering"), "--silence", "1");
+      const [, documented = ""] = /^```\n(ok {4}dns[\s\S]*?)^```$/m.exec(page) ?? [];
+      const { stdout } = await doctor(proxies.url("buffering"), "--silence", "1");
       // The test uses an IP address, so there is no dns check. Numbers and dates vary.
-      const here = shown
+      const expected = documented
         .replace(/^ok {4}dns .*\n/, "")
         .replaceAll(/chat\.example\.com|203\.0\.113\.7/g, "127.0.0.1")
         .replace("https://www.example.com", tenant.origin)
         .replace("of 12", "of 11");
-      const undated = (text: string) => text.replaceAll(/\d+/g, "#");
-      expect(undated(stdout)).toBe(undated(here));
+      const withoutNumbers = (text: string) => text.replaceAll(/\d+/g, "#");
+      expect(withoutNumbers(stdout)).toBe(withoutNumbers(expected));
     });
 
     test("prints findings on stdout and progress on stderr", async () => {
-      const { code, stdout, stderr } = await doctor(doors.url("compressing"), "--quick");
+      const { code, stdout, stderr } = await doctor(proxies.url("compressing"), "--quick");
       expect(code).toBe(1);
       expect(stderr).toMatch(/^connecting to 127\.0\.0\.1:\d+ …\nstreaming paced events …\n$/);
       expect(stdout).toMatch(/^FAIL {2}compression +the stream is compressed \(gzip\)/m);

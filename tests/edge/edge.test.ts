@@ -1,94 +1,85 @@
-import { describeWith } from "@parley/test-support";
+import { describeWith, isFull } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readBalance } from "../system/books.ts";
-import { isFull } from "../system/full.ts";
-import { type EdgeStage, startEdgeStage } from "./edge-stage.ts";
+import { readBalance } from "../system/database.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
 import { behindNginxSuite } from "./suites/behind-nginx.ts";
-import { brokenWiresSuite } from "./suites/broken-wires.ts";
 import { capsSuite } from "./suites/caps.ts";
+import { completeRepliesSuite } from "./suites/complete-replies.ts";
+import { disconnectsSuite } from "./suites/disconnects.ts";
 import { drainSuite } from "./suites/drain.ts";
 import { floodsSuite } from "./suites/floods.ts";
-import { beginFrozenPeer, frozenPeersSuite } from "./suites/frozen-peers.ts";
+import { frozenPeersSuite, startFrozenPeer } from "./suites/frozen-peers.ts";
 import { inputSuite } from "./suites/input.ts";
-import { leavingSuite } from "./suites/leaving.ts";
 import { limitsSuite } from "./suites/limits.ts";
 import { logsSuite } from "./suites/logs.ts";
-import { beginLongStreams, longStreamsSuite } from "./suites/long-streams.ts";
+import { longStreamsSuite, startLongStreams } from "./suites/long-streams.ts";
+import { networkFaultsSuite } from "./suites/network-faults.ts";
 import { protocolSuite } from "./suites/protocol.ts";
 import { providerFaultsSuite } from "./suites/provider-faults.ts";
-import { beginSlowReaders, slowReadersSuite } from "./suites/slow-readers.ts";
-import { wholeRepliesSuite } from "./suites/whole-replies.ts";
+import { slowReadersSuite, startSlowReaders } from "./suites/slow-readers.ts";
 
-// One system for all that visitors, providers, networks and rollouts can do to it. Each suite has tenants and client addresses of its
-// own; what takes long by its nature begins first, on edges and replicas of its own, and is looked at last.
+// All suites share one system, but each has its own tenants and client addresses. The slow scenarios start first, on their own edges and
+// replicas, and their results are checked later.
 describe("the edge", () => {
-  let stage: EdgeStage;
-  const frozen = once(() => {
-    const begun = {
-      conversation: beginFrozenPeer(stage.system, "conversation"),
-      quota: beginFrozenPeer(stage.system, "quota"),
-      "llm-proxy": beginFrozenPeer(stage.system, "llm-proxy"),
-    };
-    // A failure is the test's to report, not the process's.
-    for (const each of Object.values(begun)) each.catch(() => undefined);
-    return begun;
-  });
-  const slowReaders = once(() => {
-    const begun = beginSlowReaders(stage.system);
-    begun.catch(() => undefined);
-    return begun;
-  });
-  const longStreams = once(() => {
-    const begun = beginLongStreams(stage.system);
-    begun.catch(() => undefined);
-    return begun;
-  });
+  let fixture: EdgeFixture;
+  const frozenPeers = {
+    conversation: startOnce(() => startFrozenPeer(fixture.system, "conversation")),
+    quota: startOnce(() => startFrozenPeer(fixture.system, "quota")),
+    "llm-proxy": startOnce(() => startFrozenPeer(fixture.system, "llm-proxy")),
+  };
+  const slowReaders = startOnce(() => startSlowReaders(fixture.system));
+  const longStreams = startOnce(() => startLongStreams(fixture.system));
+  let frozenPeersEnded: Promise<unknown> | undefined;
 
   beforeAll(async () => {
-    stage = await startEdgeStage();
-    // In full each has the machine to itself.
+    fixture = await startEdgeFixture();
+    // In the full run each scenario starts when its own test does, so that they do not share the CPU.
     if (isFull) return;
-    frozen();
+    frozenPeersEnded = Promise.allSettled(Object.values(frozenPeers).map((start) => start()));
     void slowReaders();
     void longStreams();
   });
   afterAll(async () => {
-    // A peer that is still frozen cannot be told to stop.
-    if (!isFull) await Promise.allSettled(Object.values(frozen()));
-    await stage.stop();
+    // A peer that is still stopped (SIGSTOP) cannot handle SIGTERM.
+    await frozenPeersEnded;
+    await fixture.stop();
   });
 
-  const shared = () => stage;
-  describe("what is no request", () => protocolSuite(shared));
-  describe("a provider that fails", () => providerFaultsSuite(shared));
-  describe("a broken wire", () => brokenWiresSuite(shared));
+  const shared = () => fixture;
+  describe("malformed requests", () => protocolSuite(shared));
+  describe("provider failures", () => providerFaultsSuite(shared));
+  describe("network faults between services", () => networkFaultsSuite(shared));
   describe("drain", () => drainSuite(shared));
-  describe("a visitor who leaves after a whole reply", () => wholeRepliesSuite(shared));
-  describe("caps", () => capsSuite(shared));
+  describe("disconnects after a complete reply", () => completeRepliesSuite(shared));
+  describe("stream caps", () => capsSuite(shared));
   describeWith("nginx", "behind nginx", () => behindNginxSuite(shared));
-  describe("a frozen peer", () => frozenPeersSuite(frozen));
+  describe("frozen peers", () => frozenPeersSuite(frozenPeers));
   describe("slow readers", () => slowReadersSuite(slowReaders));
   describe("long streams", () => longStreamsSuite(longStreams));
-  // From here on what is measured has the machine to itself.
-  describe("visitors who leave", () => leavingSuite(shared));
+  // The suites below measure times, so they run after the slow scenarios have ended.
+  describe("visitor disconnects", () => disconnectsSuite(shared));
   describeWith("redis-server", "rate limits on one Redis", () => limitsSuite(shared));
-  describe("any input", () => inputSuite(shared));
+  describe("generated input", () => inputSuite(shared));
   describe("floods", () => floodsSuite(shared));
 
-  test("after all of it nothing is held, and the books balance", async () => {
+  test("has no holds left after the suites, and all usage balances", async () => {
     await expect
-      .poll(() => readBalance(stage.system.database), { timeout: 50_000, interval: 500 })
+      .poll(() => readBalance(fixture.system.database), { timeout: 50_000, interval: 500 })
       .toMatchObject({ held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
   });
 
   describe("the logs", () => logsSuite(shared));
 });
 
-/** Begins something when it is asked for first. */
-function once<T extends object>(begin: () => T): () => T {
-  let begun: T | undefined;
+/** Runs `start` on the first call and returns the same promise on every call. The test that awaits it reports a failure. */
+function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
+  let started: Promise<T> | undefined;
   return () => {
-    begun ??= begin();
-    return begun;
+    if (started === undefined) {
+      started = start();
+      // Without this, a failure before the test awaits the promise would be an unhandled rejection.
+      started.catch(() => undefined);
+    }
+    return started;
   };
 }

@@ -1,14 +1,14 @@
 import { connect, type Socket } from "node:net";
 
-// A process of its own: sends bodies that are costly to parse or to check, on 16 connections, each as soon as the one before it is
-// answered. Its arguments are the edge's port and how many client addresses it claims to have: "one" or "many".
+// Runs as a separate process. Sends bodies that are costly to parse or validate on 16 connections; each connection sends its next request
+// when the response arrives. Arguments: the edge's port, and how many client addresses to claim ("one" or "many").
 
 const CONNECTIONS = 16;
 const FIELDS = '{"public_key":"svc_pk_x","session_id":"5f0c2d66-7f57-4b8e-8a51-0d6d3a3d9e01","message":';
-/** Up to 300 KiB a body is read. */
+/** One below and one above the edge's body limit of 300 KiB. */
 const SIZES = [290_000, 1_000_000];
 
-/** A chat request whose metadata is a list that repeats `item` until it has so many bytes. */
+/** Returns a chat request whose metadata is a list that repeats `item` up to `bytes` bytes. */
 const listOf = (bytes: number, item: string, last = "0") =>
   `${FIELDS}"Hello?","visitor_metadata":{"a":[${item.repeat(bytes / Buffer.byteLength(item))}${last}]}}`;
 
@@ -20,7 +20,7 @@ const COSTLY = [
   (bytes: number) => listOf(bytes, '{"a":0},'),
   (bytes: number) => listOf(bytes, "1.7976931348623157e308,"),
   (bytes: number) => listOf(0, "", `{${Array.from({ length: bytes / 10 }, (_, key) => `"${key}":0`).join(",")}}`),
-  // As many keys and lists as are parsed at all, beside as much text as still fits.
+  // The most keys and lists that the edge still parses, filled up with text to the body limit.
   (bytes: number) =>
     listOf(0, "", `{${Array.from({ length: 3_400 }, (_, key) => longKey(key, bytes / 3_400)).join(",")}}`),
   (bytes: number) => listOf(15_000, "[],", `"${"😀".repeat((bytes - 15_000) / 4)}"`),
@@ -54,9 +54,9 @@ function sendNext(socket: Socket): void {
 function flood(): void {
   const socket = connect({ port: Number(port), host: "127.0.0.1", noDelay: true });
   socket.on("connect", () => sendNext(socket));
-  // An answer is short: it comes in one piece.
+  // A response is short, so it arrives in one chunk.
   socket.on("data", () => sendNext(socket));
-  // A reset ends the connection like a close.
+  // `close` follows every error and reconnects.
   socket.on("error", () => undefined);
   socket.on("close", flood);
 }

@@ -1,44 +1,46 @@
+import { quickOrFull } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { figure } from "../system/full.ts";
 import { metric, residentBytes } from "../system/metrics.ts";
 import { slowMessage, storeSlowPatterns } from "../system/pattern-attack.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
-import { TRUST_THE_TESTS, visit } from "../system/visitors.ts";
+import { TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
 
-/** The chart's limit for the conversation service, and what must be left of it. */
+/** The chart's memory limit for the conversation service, and the part of it that must stay free. */
 const MEMORY_LIMIT_MIB = 512;
 const MEMORY_MARGIN_MIB = 128;
 const MAX_RATIO = 1.2;
-/** Of several rounds the best counts: patterns that delay a neighbour delay it in each, a busy machine does not. */
-const ROUNDS = figure(4, 8);
-const CHATS = figure(100, 500);
+/** The best of several rounds counts: slow patterns would delay the neighbor in every round, a busy machine only in some. */
+const ROUNDS = quickOrFull(4, 8);
+const CHATS = quickOrFull(100, 500);
 const ATTACKERS = 4;
 
 let system: System;
 beforeAll(async () => {
-  system = await startSystem({ env: { edge: TRUST_THE_TESTS } });
+  system = await startSystem({ env: { edge: TRUST_TEST_PROXY } });
 });
 afterAll(() => system?.stop());
 
-/** Milliseconds of the slowest in a hundred of a tenant's chats, one after the other. */
+/** Returns the p99 duration of a tenant's sequential chats. */
 async function chatP99Ms(tenant: Tenant): Promise<number> {
   const times: number[] = [];
   for (let count = 0; count < CHATS; count++) {
     const startedAt = performance.now();
-    expect(await visit(system.url(), tenant, { message: "Where is my order?" })).toMatchObject({ finish: "stop" });
+    expect(await visit(system.url(), tenant, { message: "Where is my order?" })).toMatchObject({
+      finishReason: "stop",
+    });
     times.push(performance.now() - startedAt);
   }
   return times.toSorted((a, b) => a - b)[Math.ceil(CHATS * 0.99) - 1] ?? 0;
 }
 
-/** Sends such messages from all sides until it is ended; resolves with how many were answered, by status. */
+/** Sends slow messages concurrently until the returned function is called; it resolves with the response statuses. */
 function attack(tenant: Tenant): () => Promise<number[]> {
   let isOver = false;
   const statuses: number[] = [];
   const attackers = Array.from({ length: ATTACKERS }, async () => {
     while (!isOver) {
-      const seen = await visit(system.url(), tenant, { message: slowMessage() });
-      statuses.push(seen.kind === "stream" ? 200 : seen.kind === "plain" ? seen.status : 0);
+      const result = await visit(system.url(), tenant, { message: slowMessage() });
+      statuses.push(result.kind === "stream" ? 200 : result.kind === "plain" ? result.status : 0);
     }
   });
   return async () => {
@@ -49,7 +51,7 @@ function attack(tenant: Tenant): () => Promise<number[]> {
 }
 
 test(
-  "a workspace's slow patterns delay no neighbour's chat, and memory stays below the chart's limit",
+  "a workspace's slow patterns do not delay another workspace's chats, and memory stays below the chart's limit",
   async () => {
     const attacker = await createTenant(system.admin, { plan: "scale" });
     await storeSlowPatterns(system, attacker);
@@ -65,25 +67,25 @@ test(
     const statuses: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       const quietMs = await chatP99Ms(neighbour);
-      const end = attack(attacker);
+      const endAttack = attack(attacker);
       const attackedMs = await chatP99Ms(neighbour);
       const memoryMiB = await memory();
-      statuses.push(...(await end()));
+      statuses.push(...(await endAttack()));
       rounds.push({ quietMs, attackedMs, ratio: attackedMs / quietMs, memoryMiB });
     }
-    const matches = (labels: Record<string, string>) =>
+    const countMatches = (labels: Record<string, string>) =>
       metric(system.conversation, "parley_moderation_duration_seconds_count", labels);
-    const refused = (await matches({})) - (await matches({ result: "ok" }));
+    const refused = (await countMatches({})) - (await countMatches({ result: "ok" }));
     console.table(rounds);
     console.info(
-      `of ${statuses.length} attacking messages ${refused} were refused; memory was ${quietMiB.toFixed(0)} MiB before, of ${MEMORY_LIMIT_MIB} MiB`,
+      `${refused} of ${statuses.length} attacking messages refused; memory before the attack: ${quietMiB.toFixed(0)} of ${MEMORY_LIMIT_MIB} MiB`,
     );
 
     expect(Math.max(...rounds.map(({ memoryMiB }) => memoryMiB))).toBeLessThan(MEMORY_LIMIT_MIB - MEMORY_MARGIN_MIB);
     expect(Math.min(...rounds.map(({ ratio }) => ratio))).toBeLessThanOrEqual(MAX_RATIO);
-    // The patterns still work; what exceeds the workspace's share is refused, not let through unmatched.
+    // The patterns still apply: a message beyond the workspace's share of matching time is refused, not accepted unmatched.
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0);
     expect(statuses.filter((status) => status === 503)).toHaveLength(refused);
   },
-  figure(180_000, 1_200_000),
+  quickOrFull(180_000, 1_200_000),
 );

@@ -1,11 +1,11 @@
 import type { ReceivedRequest, Reply } from "@parley/test-support";
-import { figure } from "../system/full.ts";
+import { quickOrFull } from "@parley/test-support";
 
-/** What the `corrupt-N` and `replaced-N` models say when nothing befalls them. */
-export const WHOLE_TEXT = "one two three four";
-const TOKENS = WHOLE_TEXT.match(/\S+ ?/g) ?? [];
+/** The intact reply of the `corrupt-N-G` and `damaged` models. */
+export const FULL_TEXT = "one two three four";
+const TOKENS = FULL_TEXT.match(/\S+ ?/g) ?? [];
 
-/** The provider's events, one after another, as they are on the wire. */
+/** The provider's SSE events as sent on the wire. */
 const EVENTS = [
   ...TOKENS.map((content) => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })),
   { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
@@ -20,20 +20,20 @@ const STRINGS = [...WIRE.join("").matchAll(/"(?:[^"\\]|\\.)*"/g)].map(
 );
 export const isInString = (at: number) => STRINGS.some(([start, end]) => at >= start && at < end);
 
-/** What the model `damaged` puts over its reply: these characters at this byte. Sent as the visitor's message. */
+/** The characters that the model `damaged` writes over its reply, and the byte offset. Sent as the visitor's message. */
 export type Damage = { at: number; characters: string };
 
-/** Between how many events of a reply something can go wrong. */
+/** The number of events that a fault can replace. */
 export const BOUNDARIES = WIRE.length;
 
-/** More than all the buffers of the system between the provider and a reader hold: in JSON each character takes six bytes. */
-export const FLOOD_TOKENS = figure(1_300, 3_000);
+/** More than all buffers between the provider and a reader can hold: as JSON each character takes six bytes. */
+export const FLOOD_TOKENS = quickOrFull(1_300, 3_000);
 export const FLOOD_TOKEN_CHARACTERS = 3_000;
 
 /** The reply of the model `late-usage`. */
 export const LATE_USAGE_TEXT = "This is the whole reply";
 
-/** What is said in place of a whole event. */
+/** Replacements for a whole event. */
 const GARBAGE = [
   "data: {broken\n\n",
   "data: \u0000\u0001\u0002\n\n",
@@ -42,9 +42,12 @@ const GARBAGE = [
 ];
 
 /**
- * Models beyond those of the scripted provider: `corrupt-N-G` says garbage number G in place of its Nth event, `flood` writes as
- * fast as it is read, `damaged` does as it is told, `parrot-error` repeats the visitor's words in an error, `late-usage` sends its token
- * counts long after its finish reason.
+ * Models in addition to those of the fake provider:
+ * - `corrupt-N-G` sends garbage number G instead of its Nth event;
+ * - `flood` writes as fast as its reader reads;
+ * - `damaged` overwrites part of its reply with the `Damage` in the visitor's message;
+ * - `parrot-error` repeats the request in an error;
+ * - `late-usage` sends its token counts 1.5 s after its finish reason.
  */
 export function scriptedFaults({ model, body }: ReceivedRequest): Reply | undefined {
   const [, at, garbage] = /^corrupt-(\d+)-(\d+)$/.exec(model) ?? [];
@@ -68,7 +71,7 @@ export function scriptedFaults({ model, body }: ReceivedRequest): Reply | undefi
 
 export const GARBAGE_KINDS = GARBAGE.length;
 
-/** What the visitor said. */
+/** Returns the visitor's message. */
 export function lastMessage(body: unknown): string {
   const { messages = [] } = body as { messages?: { content: string }[] };
   return messages.at(-1)?.content ?? "";

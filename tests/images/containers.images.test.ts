@@ -2,32 +2,32 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Admin, adminClients } from "../system/admin.ts";
 import { type ChatResult, chat, postChat, readChat } from "../system/chat.ts";
 import { createTenant, type Tenant } from "../system/system.ts";
-import { type Composition, defineComposition, docker, dockerAnswers } from "./docker.ts";
+import { type Composition, defineComposition, docker, isDockerAvailable } from "./docker.ts";
 
-const available = await dockerAnswers();
-if (!available) {
-  const remedy = "no Docker daemon answers: start one, or set DOCKER_HOST";
+const isAvailable = await isDockerAvailable();
+if (!isAvailable) {
+  const remedy = "no Docker daemon is reachable: start one, or set DOCKER_HOST";
   if (process.env.PARLEY_REQUIRE_ALL === "1") throw new Error(remedy);
   console.warn(`THE IMAGES ARE NOT TESTED: ${remedy}`);
 }
 
-/** Run with two replicas each, as in a cluster. */
-const SCALED = ["conversation", "quota", "llm-proxy"];
+/** Services that run with two replicas. */
+const REPLICATED = ["conversation", "quota", "llm-proxy"];
 const SERVICES = ["edge", "conversation", "quota", "llm-proxy"];
-/** What the provider's model tokens-60 says; tokens may come together when a process is busy. */
-const WHOLE_REPLY = Array.from({ length: 60 }, (_, index) => `t${index} `).join("");
-const MAX_ABOVE_BASE_BYTES = 90_000_000;
+/** The reply of the fake provider's model tokens-60. */
+const EXPECTED_REPLY = Array.from({ length: 60 }, (_, index) => `t${index} `).join("");
+const MAX_BYTES_ABOVE_BASE = 90_000_000;
 
-describe.runIf(available)("the images, as docker-compose.yml runs them", () => {
+describe.runIf(isAvailable)("the images in docker-compose.yml", () => {
   let composition: Composition;
   let admin: Admin;
   let tenant: Tenant;
-  let finished = 0;
+  let completedTurns = 0;
 
   beforeAll(async () => {
     composition = await defineComposition();
     await composition.compose("build", "sso", "cli", ...SERVICES);
-    const replicas = SCALED.flatMap((service) => ["--scale", `${service}=2`]);
+    const replicas = REPLICATED.flatMap((service) => ["--scale", `${service}=2`]);
     await composition.compose("up", "--detach", "--wait", ...replicas, "edge");
     admin = adminClients(composition.ports);
     tenant = await createTenant(admin, { model: "openai:tokens-60-every-50" });
@@ -36,19 +36,19 @@ describe.runIf(available)("the images, as docker-compose.yml runs them", () => {
     await composition.compose("down", "--volumes", "--timeout", "5");
   });
 
-  it("streams a chat, and exports it with a token of the single sign-on", async () => {
+  it("stream a reply, and export it with a token of the identity provider", async () => {
     const sessionId = crypto.randomUUID();
     const reply = await chat(composition.url, tenant, { session_id: sessionId });
     expect(reply.done).toMatchObject({ finish_reason: "stop" });
-    expect(reply.text).toBe(WHOLE_REPLY);
-    finished++;
+    expect(reply.text).toBe(EXPECTED_REPLY);
+    completedTurns++;
 
-    const answer = await fetch(`${composition.ssoUrl}/token`, {
+    const response = await fetch(`${composition.ssoUrl}/token`, {
       method: "POST",
       headers: { authorization: `Basic ${btoa("parley:parley")}` },
       body: new URLSearchParams({ grant_type: "client_credentials", workspace: tenant.workspaceId }),
     });
-    const { access_token: token } = (await answer.json()) as { access_token: string };
+    const { access_token: token } = (await response.json()) as { access_token: string };
     const exported = await fetch(`${composition.url}/api/conversations/${sessionId}/export.json`, {
       headers: { authorization: `Bearer ${token}` },
     });
@@ -58,39 +58,39 @@ describe.runIf(available)("the images, as docker-compose.yml runs them", () => {
     });
   });
 
-  it("is administered by the command in its image", async () => {
+  it("run CLI commands in the CLI's image", async () => {
     const workspaces = await composition.compose("run", "--rm", "cli", "workspace", "list", "--json");
     expect(workspaces).toContain(tenant.workspaceId);
   });
 
-  it("serves the widget", async () => {
+  it("serve the widget", async () => {
     const response = await fetch(`${composition.url}/widget.js`);
     expect(response.status).toBe(200);
     expect((await response.text()).length).toBeGreaterThan(1_000);
   });
 
-  it.each([...SCALED, "edge"])("loses nothing when a replica of %s is told to stop under load", async (service) => {
+  it.each([...REPLICATED, "edge"])("lose no reply when a replica of %s stops under load", async (service) => {
     const streams = await Promise.all(Array.from({ length: 12 }, () => openStream(composition.url, tenant)));
     const container = await composition.container(service);
     await docker("stop", "--time", "60", container);
     const results = await Promise.all(streams.map((stream) => stream.result));
-    finished += results.length;
+    completedTurns += results.length;
     expect(results.map(({ done }) => done?.finish_reason)).toEqual(results.map(() => "stop"));
-    expect(results.map(({ text }) => text)).toEqual(results.map(() => WHOLE_REPLY));
+    expect(results.map(({ text }) => text)).toEqual(results.map(() => EXPECTED_REPLY));
     expect((await docker("inspect", "--format", "{{.State.ExitCode}}", container)).trim()).toBe("0");
     await docker("start", container);
     const health = () => docker("inspect", "--format", "{{.State.Health.Status}}", container);
     await expect.poll(health, { timeout: 60_000, interval: 500 }).toMatch(/^healthy/);
   });
 
-  it("has balanced books after all that", async () => {
+  it("have counted every completed turn once", async () => {
     const { workspaceId } = tenant;
     await expect
       .poll(async () => (await admin.workspaces.showUsage({ workspaceId })).usage, { timeout: 30_000 })
-      .toMatchObject({ used: finished, held: 0 });
+      .toMatchObject({ used: completedTurns, held: 0 });
   });
 
-  it("is restored from a dump to a moment at which the books balance", async () => {
+  it("are consistent after a restore from a dump", async () => {
     const { workspaceId } = tenant;
     const postgres = (...command: string[]) =>
       composition.compose("exec", "-T", "--env", "PGPASSWORD=postgres", "postgres", ...command);
@@ -98,25 +98,25 @@ describe.runIf(available)("the images, as docker-compose.yml runs them", () => {
     await postgres("pg_dump", ...database, "--format=custom", "--file=/tmp/parley.dump", "parley");
     expect((await chat(composition.url, tenant)).done).toMatchObject({ finish_reason: "stop" });
 
-    await composition.compose("stop", "edge", ...SCALED);
+    await composition.compose("stop", "edge", ...REPLICATED);
     await postgres("dropdb", ...database, "parley");
     await postgres("createdb", ...database, "parley");
-    for (const service of SCALED) await composition.compose("run", "--rm", "--no-deps", `migrate-${service}`);
+    for (const service of REPLICATED) await composition.compose("run", "--rm", "--no-deps", `migrate-${service}`);
     const restore = ["--clean", "--if-exists", "--exit-on-error", "--dbname=parley", "/tmp/parley.dump"];
     await postgres("pg_restore", ...database, ...restore);
-    await composition.compose("start", ...SCALED, "edge");
+    await composition.compose("start", ...REPLICATED, "edge");
 
-    // The reply after the dump is gone, and its count with it; a new one is counted on top of what was there.
-    const asked = () => chat(composition.url, tenant).then(({ done }) => done?.finish_reason, String);
-    await expect.poll(asked, { timeout: 60_000, interval: 2_000 }).toBe("stop");
-    finished++;
+    // The reply after the dump and its count are gone. A new reply is counted on top of the restored usage.
+    const sendMessage = () => chat(composition.url, tenant).then(({ done }) => done?.finish_reason, String);
+    await expect.poll(sendMessage, { timeout: 60_000, interval: 2_000 }).toBe("stop");
+    completedTurns++;
     await expect
       .poll(async () => (await admin.workspaces.showUsage({ workspaceId })).usage, { timeout: 30_000 })
-      .toMatchObject({ used: finished, held: 0 });
+      .toMatchObject({ used: completedTurns, held: 0 });
     expect(await admin.audit.audit({ workspaceId })).toMatchObject({ balanced: true });
   });
 
-  it("runs every container as an ordinary user, without capabilities, on a file system it cannot write", async () => {
+  it("run as an ordinary user without capabilities on a read-only file system", async () => {
     const ids = (await composition.compose("ps", "--quiet")).trim().split("\n");
     for (const id of ids) {
       const format = "{{.Name}} {{.HostConfig.ReadonlyRootfs}} {{.HostConfig.CapDrop}} {{.HostConfig.Privileged}}";
@@ -131,22 +131,25 @@ describe.runIf(available)("the images, as docker-compose.yml runs them", () => {
     await expect(docker("exec", edge, "node", "--eval", write)).rejects.toThrow("EROFS");
   });
 
-  it.each([...SERVICES, "cli"])("puts little on top of Node, and nothing that %s does not need", async (service) => {
-    const size = async (image: string) => Number(await docker("image", "inspect", "--format", "{{.Size}}", image));
-    expect((await size(`parley/${service}`)) - (await size("node:24-bookworm-slim"))).toBeLessThan(
-      MAX_ABOVE_BASE_BYTES,
-    );
-    const list =
-      "const { globSync, existsSync } = require('node:fs');" +
-      "console.log(JSON.stringify([globSync('/app/{packages,services}/**/*.test.ts')," +
-      "globSync('/app/node_modules/.pnpm/{vitest,typescript,esbuild,@biomejs+biome}@*'), existsSync('/app/deploy')]))";
-    const confined = ["--network", "none", "--read-only", "--cap-drop", "ALL"];
-    const run = ["run", "--rm", ...confined, "--entrypoint", "node", `parley/${service}`, "--eval", list];
-    expect(JSON.parse(await docker(...run))).toEqual([[], [], false]);
-  });
+  it.each([...SERVICES, "cli"])(
+    "add less than 90 MB to Node's image and no test or build tool for %s",
+    async (service) => {
+      const size = async (image: string) => Number(await docker("image", "inspect", "--format", "{{.Size}}", image));
+      expect((await size(`parley/${service}`)) - (await size("node:24-bookworm-slim"))).toBeLessThan(
+        MAX_BYTES_ABOVE_BASE,
+      );
+      const list =
+        "const { globSync, existsSync } = require('node:fs');" +
+        "console.log(JSON.stringify([globSync('/app/{packages,services}/**/*.test.ts')," +
+        "globSync('/app/node_modules/.pnpm/{vitest,typescript,esbuild,@biomejs+biome}@*'), existsSync('/app/deploy')]))";
+      const confined = ["--network", "none", "--read-only", "--cap-drop", "ALL"];
+      const run = ["run", "--rm", ...confined, "--entrypoint", "node", `parley/${service}`, "--eval", list];
+      expect(JSON.parse(await docker(...run))).toEqual([[], [], false]);
+    },
+  );
 
   it.each([...SERVICES, "cli"])(
-    "says of %s where it comes from, and nothing of where its packages came from",
+    "label %s with its title, license and version, and name no package registry",
     async (service) => {
       const labels = JSON.parse(
         await docker("image", "inspect", "--format", "{{json .Config.Labels}}", `parley/${service}`),
@@ -166,13 +169,13 @@ function uidOf(line: string): number {
   return Number(line.trim().split(/\s+/)[1]);
 }
 
-/** Opens a stream and resolves once its first token is here. */
+/** Sends a message and waits for the first token. */
 async function openStream(url: string, tenant: Tenant): Promise<{ result: Promise<ChatResult> }> {
   const response = await postChat(url, tenant);
   expect(response.status).toBe(200);
-  const [first, rest] = response.body?.tee() ?? [];
-  if (first === undefined || rest === undefined) throw new Error("the answer has no body");
-  const reader = first.pipeThrough(new TextDecoderStream()).getReader();
+  const [start, whole] = response.body?.tee() ?? [];
+  if (start === undefined || whole === undefined) throw new Error("the response has no body");
+  const reader = start.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   while (!text.includes("event: token")) {
     const { done, value } = await reader.read();
@@ -180,5 +183,5 @@ async function openStream(url: string, tenant: Tenant): Promise<{ result: Promis
     text += value;
   }
   await reader.cancel();
-  return { result: readChat(new Response(rest, { headers: response.headers })) };
+  return { result: readChat(new Response(whole, { headers: response.headers })) };
 }

@@ -21,13 +21,13 @@ function run(
   });
 }
 
-/** Runs docker and returns what it prints. */
+/** Runs a docker command and returns its output. */
 export function docker(...args: string[]): Promise<string> {
   return run("docker", args, {}, 60_000);
 }
 
-/** Whether a daemon answers. */
-export async function dockerAnswers(): Promise<boolean> {
+/** Returns whether a Docker daemon is reachable. */
+export async function isDockerAvailable(): Promise<boolean> {
   return docker("info").then(
     () => true,
     () => false,
@@ -38,20 +38,20 @@ export type Composition = {
   url: string;
   ports: { conversation: number; quota: number; llm: number };
   ssoUrl: string;
-  /** Runs a subcommand of docker compose on this composition. */
+  /** Runs a docker compose command on this composition. */
   compose(...args: string[]): Promise<string>;
-  /** The id of a service's container, its first one. */
+  /** Returns the id of a service's first container. */
   container(service: string): Promise<string>;
 };
 
-/** docker-compose.yml under a name and on ports of its own, with the scripted provider; not yet built or started. */
+/** Configures docker-compose.yml with a project name and ports of its own and with the fake provider. Builds and starts nothing. */
 export async function defineComposition(): Promise<Composition> {
   const [edge = 0] = await freePorts(8);
   const [sso, conversation, quota, llm] = [edge + 1, edge + 2, edge + 4, edge + 6];
   const env = {
     PORT: String(edge),
     SSO_PORT: String(sso),
-    // A range, from which each of two replicas gets one.
+    // A range of two, because each service has two replicas.
     CONVERSATION_OPS_PORT: `${conversation}-${conversation + 1}`,
     QUOTA_OPS_PORT: `${quota}-${quota + 1}`,
     LLM_OPS_PORT: `${llm}-${llm + 1}`,

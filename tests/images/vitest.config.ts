@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 
 const results = process.env.PARLEY_TEST_RESULTS;
 
-// Apart from the other rings: it needs a Docker daemon and minutes, and builds every image.
+// Separate from the other projects: these tests need a Docker daemon, build every image and take minutes.
 export default defineConfig({
   test: {
     name: "images",

@@ -5,20 +5,20 @@ import * as llm from "@parley/rpc/llm";
 import * as quota from "@parley/rpc/quota";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { query, readBalance } from "../system/books.ts";
 import { chat } from "../system/chat.ts";
-import type { ServiceProcess } from "../system/processes.ts";
-import { createTenant, type DatabaseOwner, ownUrl, type System, startSystem } from "../system/system.ts";
-import { type Asker, CALLS, type Names, ORDER_TOOL } from "./calls.ts";
-import { adminPlane, type Caller, dataPlane } from "./raw-calls.ts";
+import { query, readBalance } from "../system/database.ts";
+import type { ServiceProcess, ServiceWithDatabase } from "../system/processes.ts";
+import { createTenant, type System, serviceDatabaseUrl, startSystem } from "../system/system.ts";
+import { type Call, connectAdminPlane, connectDataPlane } from "./raw-calls.ts";
+import { type Identifiers, ORDER_TOOL, RPC_CASES, type TenantData } from "./rpc-cases.ts";
 
 let system: System;
-let asker: Asker;
-let other: Asker;
+let caller: TenantData;
+let other: TenantData;
 beforeAll(async () => {
   system = await startSystem();
-  [asker, other] = [await createThings(), await createThings()];
-  // The ledgers are written a moment after the reply has ended.
+  [caller, other] = [await createTenantData(), await createTenantData()];
+  // The usage ledger and the call log are written shortly after the reply.
   await vi.waitFor(
     async () => {
       expect(await readBalance(system.database)).toMatchObject({ used: 2, held: 0, outbox: 0 });
@@ -29,8 +29,8 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-/** A tenant with one of everything that has a name. */
-async function createThings(): Promise<Asker> {
+/** Creates a tenant that has one record for each identifier. */
+async function createTenantData(): Promise<TenantData> {
   const tenant = await createTenant(system.admin, { model: "openai:default" });
   const { workspaceId, botSlug } = tenant;
   const { pattern } = await system.admin.moderation.addPattern({ workspaceId, botSlug, pattern: "never" });
@@ -44,20 +44,20 @@ async function createThings(): Promise<Asker> {
     tool: { name: toolName, kind: { case: "http", value: ORDER_TOOL } },
   });
   await chat(system.url(), tenant, { visitor_id: `visitor-of-${workspaceId}` });
-  const names = await query<{ botId: string; sessionId: string; turnId: string; messageId: string }>(
+  const ids = await query<{ botId: string; sessionId: string; turnId: string; messageId: string }>(
     system.database,
     `SELECT bot_id AS "botId", session_id AS "sessionId", turn_id AS "turnId", message_id AS "messageId"
      FROM conversation.turns WHERE workspace_id = $1`,
     [workspaceId],
   );
-  return { workspaceId, botSlug, sourceName, toolName, patternId: String(pattern?.id), ...names };
+  return { workspaceId, botSlug, sourceName, toolName, patternId: String(pattern?.id), ...ids };
 }
 
-/** Names like another's, of the same form and length, that nobody has. */
-function nobody(like: Names): Names {
+/** Returns identifiers that do not exist, of the same form and length. */
+function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
   return {
     botId: randomUUID(),
-    botSlug: `bot-${randomUUID().slice(0, like.botSlug.length - 4)}`,
+    botSlug: `bot-${randomUUID().slice(0, botSlug.length - 4)}`,
     sessionId: randomUUID(),
     turnId: randomUUID(),
     messageId: "987654321",
@@ -67,9 +67,9 @@ function nobody(like: Names): Names {
   };
 }
 
-/** An answer repeats what it was asked for; that is no difference. Numbers are not repeated. */
-function neutral(answer: string, { messageId: _, patternId: __, ...names }: Names): string {
-  return Object.entries(names).reduce((text, [what, name]) => text.replaceAll(name, what), answer);
+/** Replaces the request's identifiers, which a response may repeat, by their field names. No response repeats the numeric ones. */
+function maskIdentifiers(response: string, { messageId: _, patternId: __, ...ids }: Identifiers): string {
+  return Object.entries(ids).reduce((text, [field, id]) => text.replaceAll(id, field), response);
 }
 
 const services = [conversation, quota, llm].flatMap((module) =>
@@ -83,19 +83,20 @@ function processOf({ typeName }: DescService): ServiceProcess {
   return typeName.startsWith("parley.llm.") ? system.llm : system.conversation;
 }
 
-async function callOf<T>(method: DescMethod, use: (call: Caller) => Promise<T>): Promise<T> {
+/** Runs `use` with a function that calls the method's service. */
+async function withCall<T>(method: DescMethod, use: (call: Call) => Promise<T>): Promise<T> {
   const { port, opsPort } = processOf(method.parent);
-  if (/Admin/.test(method.parent.name)) return use(adminPlane(opsPort));
-  const plane = dataPlane(method.parent, port);
+  if (/Admin/.test(method.parent.name)) return use(connectAdminPlane(opsPort));
+  const connection = connectDataPlane(method.parent, port);
   try {
-    return await use(plane.call);
+    return await use(connection.call);
   } finally {
-    plane.close();
+    connection.close();
   }
 }
 
-/** All that the database holds of a workspace. */
-async function holdings(workspaceId: string): Promise<string> {
+/** Returns every row of a workspace as text. */
+async function readWorkspaceRows(workspaceId: string): Promise<string> {
   const { tables } = await query<{ tables: string }>(
     system.database,
     `SELECT string_agg(format('SELECT %L AS name, t::text AS row FROM %s t WHERE workspace_id = %L', attrelid::regclass, attrelid::regclass, $1::text), ' UNION ALL ') AS tables
@@ -110,54 +111,59 @@ async function holdings(workspaceId: string): Promise<string> {
   return all;
 }
 
-test("every RPC of every service has its row", () => {
-  expect(new Set(methods.map(nameOf))).toEqual(new Set(Object.keys(CALLS)));
+test("has a case for every RPC of every service", () => {
+  expect(new Set(methods.map(nameOf))).toEqual(new Set(Object.keys(RPC_CASES)));
 });
 
-describe("a name of another tenant is answered as one that nobody has, and changes nothing of theirs", () => {
-  const named = Object.entries(CALLS).flatMap(([name, row]) => ("requests" in row ? [{ name, ...row }] : []));
-  test.each(named)("$name", async ({ name, requests, volatile = [], isMaking }) => {
-    const method = methods.find((each) => nameOf(each) === name);
-    if (method === undefined) throw new Error(`no ${name}`);
-    const before = await holdings(other.workspaceId);
-    const nobodys = nobody(other);
-    const asking = isMaking ? await createThings() : asker;
-    const answers = (names: Names) =>
-      callOf(method, async (call) => {
+function methodOf(name: string): DescMethod {
+  const method = methods.find((each) => nameOf(each) === name);
+  if (method === undefined) throw new Error(`no RPC ${name}`);
+  return method;
+}
+
+describe("an identifier of another tenant has the result of an unknown one and changes no data of that tenant", () => {
+  const cases = Object.entries(RPC_CASES).flatMap(([name, row]) => ("requests" in row ? [{ name, ...row }] : []));
+  test.each(cases)("$name", async ({ name, requests, volatile = [], creates }) => {
+    const method = methodOf(name);
+    const before = await readWorkspaceRows(other.workspaceId);
+    const unknownIds = unknownIdentifiers(other);
+    const sender = creates ? await createTenantData() : caller;
+    const responsesTo = (ids: Identifiers) =>
+      withCall(method, async (call) => {
         const texts: string[] = [];
-        for (const fields of requests(asking, names)) texts.push(neutral(await call(method, fields, volatile), names));
+        for (const fields of requests(sender, ids))
+          texts.push(maskIdentifiers(await call(method, fields, volatile), ids));
         return texts;
       });
-    const [theirs, missing] = [await answers(other), await answers(nobodys)];
-    expect(theirs).toEqual(missing);
-    expect(theirs.join()).not.toContain(other.workspaceId);
-    expect(await holdings(other.workspaceId)).toBe(before);
+    const [foreign, unknown] = [await responsesTo(other), await responsesTo(unknownIds)];
+    expect(foreign).toEqual(unknown);
+    expect(foreign.join()).not.toContain(other.workspaceId);
+    expect(await readWorkspaceRows(other.workspaceId)).toBe(before);
   });
 });
 
-describe("a call that names a workspace alone tells nothing of another, and knows no unknown one", () => {
-  const alone = Object.entries(CALLS).flatMap(([name, row]) => ("workspace" in row ? [{ name, ...row }] : []));
-  test.each(alone)("$name", async ({ name, workspace }) => {
-    const method = methods.find((each) => nameOf(each) === name);
-    if (method === undefined) throw new Error(`no ${name}`);
-    const ask = (id: string) => callOf(method, async (call) => call(method, workspace(id), []));
-    const own = await ask(asker.workspaceId);
+describe("a call for one workspace returns nothing of another, and the same result for every unknown workspace", () => {
+  const cases = Object.entries(RPC_CASES).flatMap(([name, row]) => ("workspace" in row ? [{ name, ...row }] : []));
+  test.each(cases)("$name", async ({ name, workspace }) => {
+    const method = methodOf(name);
+    const responseFor = (id: string) => withCall(method, async (call) => call(method, workspace(id), []));
+    const own = await responseFor(caller.workspaceId);
     for (const secret of [other.workspaceId, other.sessionId, other.turnId, other.botSlug, other.sourceName])
       expect(own).not.toContain(secret);
-    const unknown = await ask(`ws_${randomUUID()}`);
-    // Also those that could not exist.
+    const unknown = await responseFor(`ws_${randomUUID()}`);
+    // The list includes ids that no workspace can have.
     for (const id of [`ws_${randomUUID()}`, "a b", `${other.workspaceId}\u0000`, "%", "x".repeat(65)])
-      expect(await ask(id)).toBe(unknown);
+      expect(await responseFor(id)).toBe(unknown);
     expect(own).not.toBe(unknown);
   });
 });
 
 describe("a service's role", () => {
-  const owners: DatabaseOwner[] = ["conversation", "quota", "llm-proxy"];
-  test.each(owners)("%s can neither read nor write another's schema, nor change its own", async (owner) => {
-    const client = new pg.Client({ connectionString: ownUrl(system.database.url, owner) });
+  const owners: ServiceWithDatabase[] = ["conversation", "quota", "llm-proxy"];
+  test.each(owners)("of %s cannot read or write another schema, or change its own schema", async (owner) => {
+    const client = new pg.Client({ connectionString: serviceDatabaseUrl(system.database.url, owner) });
     await client.connect();
-    const stateOf = (sql: string) =>
+    const sqlStateOf = (sql: string) =>
       client.query(sql).then(
         () => "allowed",
         (error: pg.DatabaseError) => error.code,
@@ -183,12 +189,12 @@ describe("a service's role", () => {
           `DELETE FROM ${name}`,
         ];
         for (const sql of schema === own ? changes : [...changes, ...uses])
-          expect(await stateOf(sql), sql).toBe("42501");
+          expect(await sqlStateOf(sql), sql).toBe("42501");
       }
       for (const role of ["parley_conversation", "parley_quota", "parley_llm", "postgres"])
-        if (role !== `parley_${own}`) expect(await stateOf(`SET ROLE ${role}`), role).toMatch(/^(42501|22023)$/);
+        if (role !== `parley_${own}`) expect(await sqlStateOf(`SET ROLE ${role}`), role).toMatch(/^(42501|22023)$/);
       for (const sql of ["CREATE SCHEMA more", "CREATE ROLE more", "CREATE TABLE public.more (id integer)"])
-        expect(await stateOf(sql), sql).toBe("42501");
+        expect(await sqlStateOf(sql), sql).toBe("42501");
     } finally {
       await client.end();
     }

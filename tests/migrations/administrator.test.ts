@@ -7,27 +7,27 @@ import { migrate } from "@parley/service-kit";
 import { describeWith, freePort, startDebianPostgres } from "@parley/test-support";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type MigratedService, migrateAsProcess, root } from "../system/processes.ts";
+import { migrateAsProcess, root, type ServiceWithDatabase } from "../system/processes.ts";
 import { versionsOf } from "./next-version.ts";
 
-// What docs/install/database.md says to run, on servers of their own: roles belong to the whole server.
+// Runs the SQL of docs/install/database.md. Each suite needs a server of its own, because roles belong to the whole server.
 
 const SERVICES = [
   ["conversation", "conversation"],
   ["quota", "quota"],
   ["llm-proxy", "llm"],
-] as const satisfies [MigratedService, string][];
+] as const satisfies [ServiceWithDatabase, string][];
 
 type Server = {
-  /** A superuser's, of the database `postgres`. */
+  /** URL of the database `postgres` for a superuser. */
   url: string;
   log(): Promise<string>;
-  /** Logs in with libpq, where the server comes with psql. */
+  /** Runs SQL with psql, which uses libpq. Undefined if the server has no psql. */
   psql?(url: string, sql: string): Promise<string>;
   stop(): Promise<void>;
 };
 
-async function startPackaged(): Promise<Server> {
+async function startPackagedPostgres(): Promise<Server> {
   const directory = await mkdtemp(join(tmpdir(), "parley-test-"));
   const dataDir = join(directory, "data");
   const password = randomBytes(16).toString("hex");
@@ -42,15 +42,15 @@ async function startPackaged(): Promise<Server> {
   };
 }
 
-async function startDebian(): Promise<Server> {
+async function startInstalledPostgres(): Promise<Server> {
   const server = await startDebianPostgres();
   return { ...server, log: () => Promise.resolve(server.log()) };
 }
 
-describe("the packaged PostgreSQL", () => suite(startPackaged));
-describeWith("debian-postgres", "Debian's PostgreSQL", () => suite(startDebian));
+describe("the packaged PostgreSQL", () => defineTests(startPackagedPostgres));
+describeWith("debian-postgres", "Debian's PostgreSQL", () => defineTests(startInstalledPostgres));
 
-function suite(start: () => Promise<Server>): void {
+function defineTests(start: () => Promise<Server>): void {
   const password = `${randomBytes(8).toString("hex")} of 'the\\tests'`;
   const literal = pg.escapeLiteral(password).trim();
   let server: Server;
@@ -58,7 +58,7 @@ function suite(start: () => Promise<Server>): void {
   beforeAll(async () => {
     page = await readFile(`${root}docs/install/database.md`, "utf8");
     server = await start();
-    // What RDS and Cloud SQL give instead of a superuser.
+    // RDS and Cloud SQL give such a role instead of a superuser.
     await run(server.url, `CREATE ROLE master LOGIN CREATEROLE CREATEDB PASSWORD ${literal}`);
   });
   afterAll(() => server.stop());
@@ -67,11 +67,11 @@ function suite(start: () => Promise<Server>): void {
     await run(server.url, "DROP ROLE IF EXISTS parley_conversation, parley_quota, parley_llm, parley_admin");
   });
 
-  /** The SQL of a section, in its order, with the tests' password. */
+  /** Returns the SQL blocks of a section with the tests' password. */
   function sqlOf(heading: string): string[] {
     const [, section = ""] = page.split(new RegExp(`^## ${heading}$`, "m"));
     const blocks = [...(section.split(/^## /m)[0] ?? "").matchAll(/^ *```sql\n([\s\S]*?)^ *```$/gm)];
-    if (blocks.length === 0) throw new Error(`no SQL below ${heading}`);
+    if (blocks.length === 0) throw new Error(`no SQL in section ${heading}`);
     return blocks.map(([, sql = ""]) => sql.replaceAll("'…'", () => literal));
   }
 
@@ -96,21 +96,21 @@ function suite(start: () => Promise<Server>): void {
     }
   }
 
-  /** Each service's role reads its own schema and no other, and has its timeouts, whichever library it logs in with. */
+  /** Checks that each service's role can log in, reads only its own schema and has its timeouts. */
   async function expectUsable(rolePassword = password): Promise<void> {
     for (const [, schema] of SERVICES) {
       const own = urlOf(`parley_${schema}`, "parley", rolePassword);
       expect(await run(own, "SHOW statement_timeout")).toEqual([{ statement_timeout: "10s" }]);
       for (const [, other] of SERVICES) {
-        const reading = run(own, `SELECT FROM ${other}.migrations`);
-        if (other === schema) await reading;
-        else await expect(reading).rejects.toThrow("permission denied");
+        const read = run(own, `SELECT FROM ${other}.migrations`);
+        if (other === schema) await read;
+        else await expect(read).rejects.toThrow("permission denied");
       }
       if (server.psql) expect(await server.psql(own, "SELECT current_user")).toBe(`parley_${schema}`);
     }
   }
 
-  test("an administrator who owns the database migrates again and again, and changes the passwords", async () => {
+  test("lets an administrator who owns the database migrate repeatedly and change the passwords", async () => {
     const [sql = ""] = sqlOf("PostgreSQL, Amazon RDS and Cloud SQL");
     await run(urlOf("master", "postgres"), sql);
     await expectMigrated(urlOf("parley_admin"), password);
@@ -120,7 +120,7 @@ function suite(start: () => Promise<Server>): void {
     await expect(run(urlOf("parley_quota"), "SELECT")).rejects.toThrow("password authentication failed");
   });
 
-  test("the same SQL serves a superuser, and an administrator who may only create schemas", async () => {
+  test("works with a database that a superuser owns, when the administrator may create schemas", async () => {
     const [sql = "", grant = ""] = sqlOf("PostgreSQL, Amazon RDS and Cloud SQL");
     await run(server.url, sql);
     await run(server.url, "ALTER DATABASE parley OWNER TO postgres; REVOKE ALL ON DATABASE parley FROM parley_admin");
@@ -129,10 +129,10 @@ function suite(start: () => Promise<Server>): void {
     await expectUsable();
     await run(server.url, "REVOKE CONNECT ON DATABASE parley FROM PUBLIC");
     const refused = await migrateAll(urlOf("parley_admin"), password);
-    for (const [at, [, schema]] of SERVICES.entries()) {
-      expect(refused[at]?.code).toBe(1);
+    for (const [index, [, schema]] of SERVICES.entries()) {
+      expect(refused[index]?.code).toBe(1);
       const statement = `GRANT CONNECT ON DATABASE parley TO parley_${schema};`;
-      expect(refused[at]?.stderr).toMatch(new RegExp(`^${schema}: cannot migrate: .*: ${statement}\n$`));
+      expect(refused[index]?.stderr).toMatch(new RegExp(`^${schema}: cannot migrate: .*: ${statement}\n$`));
       await run(server.url, statement);
     }
     for (const { code, stdout, stderr } of await migrateAll(urlOf("parley_admin"), password)) {
@@ -142,7 +142,7 @@ function suite(start: () => Promise<Server>): void {
     await expectUsable();
   });
 
-  test("roles made by hand with their timeouts need no password of the migrations", async () => {
+  test("migrates without passwords when the roles exist with their timeouts", async () => {
     const [sql = ""] = sqlOf("Roles that you create yourself");
     await run(urlOf("master", "postgres"), sql);
     await expectMigrated(urlOf("parley_admin"), undefined);
@@ -156,7 +156,7 @@ function suite(start: () => Promise<Server>): void {
     ]);
   });
 
-  test("an administrator takes over from a superuser, down to the next version's changes", async () => {
+  test("lets an administrator take over from a superuser and run the next version's migrations", async () => {
     await run(server.url, `CREATE DATABASE parley`);
     await expectMigrated(superuserUrl(), password, 1);
     await run(server.url, `CREATE ROLE parley_admin LOGIN CREATEROLE PASSWORD ${literal}`);
@@ -173,14 +173,14 @@ function suite(start: () => Promise<Server>): void {
     await expectUsable();
   });
 
-  test("no password is in the server's log or in an error, also when the server refuses the statement", async () => {
+  test("writes no password to the server's log or to an error, even when the server refuses the statement", async () => {
     const [sql = ""] = sqlOf("PostgreSQL, Amazon RDS and Cloud SQL");
     await run(server.url, sql);
     await expectMigrated(urlOf("parley_admin"), password, 1);
     await run(server.url, "ALTER ROLE parley_admin NOCREATEROLE");
     const refused = await migrateAll(urlOf("parley_admin"), password);
     const log = await server.log();
-    for (const form of [password, literal, password.slice(0, 16)]) expect(log).not.toContain(form);
+    for (const secret of [password, literal, password.slice(0, 16)]) expect(log).not.toContain(secret);
     const logged = [...log.matchAll(/ALTER ROLE .* PASSWORD .*/g)].map(([statement]) => statement);
     expect(logged).toHaveLength(SERVICES.length);
     for (const statement of logged) expect(statement).toMatch(/ PASSWORD 'SCRAM-SHA-256\$[^']+'$/);
@@ -193,7 +193,7 @@ function suite(start: () => Promise<Server>): void {
   });
 }
 
-/** The rows of the last statement; CREATE DATABASE is sent by itself, as it must be. */
+/** Runs SQL and returns the rows of its last statement. Sends CREATE DATABASE alone, because it cannot run in a transaction. */
 async function run(url: string, sql: string): Promise<object[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

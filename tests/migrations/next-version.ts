@@ -1,15 +1,15 @@
 import type { Knex, Migration } from "@parley/service-kit";
 import type { TestDatabase } from "@parley/test-support";
-import { query } from "../system/books.ts";
+import { query } from "../system/database.ts";
 
 export type Versions = {
-  /** This version's migrations, which are applied and need only be named. */
+  /** This version's migrations. They are applied already, so only their names matter. */
   now: Migration[];
-  /** The next version's on top. */
+  /** The migrations that the next version adds. */
   next: Migration[];
 };
 
-/** The migrations of this version and of a next one, read from a migrated database. */
+/** Reads this version's migrations from a migrated database, and generates those of a next version. */
 export async function versionsOf(database: Pick<TestDatabase, "url">, schema: string): Promise<Versions> {
   const { applied, tables } = await query<{ applied: string[]; tables: string[] }>(
     database,
@@ -21,12 +21,12 @@ export async function versionsOf(database: Pick<TestDatabase, "url">, schema: st
   return { now, next: nextVersion(schema, tables) };
 }
 
-const refuse = () => Promise.reject(new Error("this version's own migrations stay"));
+const refuse = () => Promise.reject(new Error("the test must not run this version's migrations"));
 
 /**
- * What a next version may add to a schema while this one runs on it: to each of its tables a column with a default, one without, a check
- * that is made valid afterwards, and an index; besides them a table of its own. One table a migration, as a migration that holds one
- * table while it waits for another could wait in a circle with the traffic.
+ * Returns migrations with the changes that a next version may make while this one runs: each table gets a column with a default, one
+ * without, a check that is validated later and an index; the schema gets a new table. Each migration locks one table only: two locks could
+ * deadlock with the traffic.
  */
 function nextVersion(schema: string, tables: readonly string[]): Migration[] {
   return [...tables.map((table) => widen(schema, table)), addTable(schema)];
@@ -37,7 +37,7 @@ function widen(schema: string, table: string): Migration {
   const index = `${table}_next_note`;
   return {
     name: `9000_${table}`,
-    // An index is built beside the traffic outside of a transaction; each statement may therefore find what an earlier try has left.
+    // CREATE INDEX CONCURRENTLY cannot run in a transaction. So each statement must tolerate what a failed attempt has left.
     config: { transaction: false },
     up: async (knex: Knex) => {
       await knex.raw(`ALTER TABLE ${name} ADD COLUMN IF NOT EXISTS next_note text,
@@ -67,7 +67,7 @@ function addTable(schema: string): Migration {
   };
 }
 
-/** A contraction after the next version, on whose schema only `oldestVersion` and newer ones run. */
+/** Returns a contraction after the next version. Its schema requires `oldestVersion` or newer. */
 export function contraction(schema: string, oldestVersion: string): Migration {
   return {
     name: "9002_contraction",

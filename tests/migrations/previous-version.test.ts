@@ -2,7 +2,7 @@ import { type Migration, migrate, rollback } from "@parley/service-kit";
 import { createDatabase, type TestDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { runCli } from "../system/cli.ts";
-import { type MigratedService, migrateAsProcess, PASSWORD } from "../system/processes.ts";
+import { migrateAsProcess, PASSWORD, type ServiceWithDatabase } from "../system/processes.ts";
 import { contraction, versionsOf } from "./next-version.ts";
 
 let database: TestDatabase;
@@ -15,7 +15,7 @@ describe.each([
   ["conversation", "conversation"],
   ["quota", "quota"],
   ["llm-proxy", "llm"],
-] as const)("this version's migrations of %s", (service: MigratedService, schema: string) => {
+] as const)("this version's migrations of %s", (service: ServiceWithDatabase, schema: string) => {
   const target = (migrations: readonly Migration[]) => ({
     url: database.url,
     schema,
@@ -24,24 +24,24 @@ describe.each([
   });
   const run = () => migrateAsProcess(service, database.url, PASSWORD);
 
-  test("exit 0 on the next version's schema, also after a contraction that this version survives", async () => {
+  test("exit 0 on a newer schema that this version can use", async () => {
     const { now, next } = await versionsOf(database, schema);
     await migrate(target([...now, ...next]));
-    const done = (newest: string) => ({
+    const newerSchema = (newest: string) => ({
       code: 0,
       stdout: `${schema}: schema is newer than this version (${newest}); nothing to do\n`,
       stderr: "",
     });
-    expect(await run()).toEqual(done("9001_next_things"));
+    expect(await run()).toEqual(newerSchema("9001_next_things"));
     await migrate(target([...now, ...next, contraction(schema, "0.1.0")]));
-    expect(await run()).toEqual(done("9002_contraction"));
+    expect(await run()).toEqual(newerSchema("9002_contraction"));
     const cli = await runCli(["migrate", service], { DATABASE_URL: database.url });
-    expect([cli.code, cli.stdout]).toEqual([0, done("9002_contraction").stdout.replace(schema, service)]);
+    expect([cli.code, cli.stdout]).toEqual([0, newerSchema("9002_contraction").stdout.replace(schema, service)]);
     await rollback(target([...now, ...next, contraction(schema, "0.1.0")]), 1 + next.length);
     expect(await run()).toEqual({ code: 0, stdout: `${schema}: up to date\n`, stderr: "" });
   });
 
-  test("exit 1 after a contraction that only newer versions survive, until it is taken back", async () => {
+  test("exit 1 on a schema that requires a newer version, until it is rolled back", async () => {
     const { now, next } = await versionsOf(database, schema);
     const contracted = target([...now, ...next, contraction(schema, "99.1.0")]);
     await migrate(contracted);

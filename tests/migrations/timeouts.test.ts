@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
-import { query } from "../system/books.ts";
+import { query } from "../system/database.ts";
 import { startSystem } from "../system/system.ts";
 
-test("each service whose role has lost its timeouts logs what to run when it starts, and serves", async () => {
+test("starts each service whose role has no timeouts, and logs the SQL that sets them", async () => {
   const system = await startSystem({
     async prepareDatabase(database) {
       for (const role of ["parley_conversation", "parley_quota", "parley_llm"]) {

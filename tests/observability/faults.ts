@@ -1,33 +1,33 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort, isMet } from "@parley/test-support";
-import { query } from "../system/books.ts";
 import { runCli } from "../system/cli.ts";
+import { query } from "../system/database.ts";
 import { runNginx } from "../system/nginx.ts";
 import type { FiringAlert as Alert } from "../system/prometheus.ts";
 import { createTenant, type Tenant } from "../system/system.ts";
 import { visit } from "../system/visitors.ts";
-import { filledIn, panelsOf, readDashboards } from "./sources.ts";
-import type { Stage } from "./stage.ts";
+import type { Fixture } from "./fixture.ts";
+import { fillVariables, panelsOf, readDashboards } from "./sources.ts";
 
-/** An alert and those of its labels that say whom it means. */
-export type Named = { alert: string; labels?: Record<string, string> };
+/** An alert and the labels that identify what it is about. */
+export type ExpectedAlert = { alert: string; labels?: Record<string, string> };
 
 export type Fault = {
   name: string;
-  /** Breaks something, and has those talk whom it befalls until `mended`. */
-  inject(mended: AbortSignal): Promise<void>;
-  mend(): Promise<void>;
-  /** What must ring, and say so, while the fault lasts. */
-  rings: readonly Named[];
-  /** What may ring besides: its consequences. */
+  /** Injects the fault. Visitors of the affected tenants chat until `repaired` aborts. */
+  inject(repaired: AbortSignal): Promise<void>;
+  repair(): Promise<void>;
+  /** The alerts that must fire during the fault. */
+  alerts: readonly ExpectedAlert[];
+  /** The names of further alerts that may fire. */
   consequences?: readonly string[];
-  /** Waits for what else must name it: a panel, or a tool. */
-  seen?(): Promise<void>;
+  /** Waits until a panel or a tool also shows the fault. */
+  waitUntilVisible?(): Promise<void>;
 };
 
-/** Ten things that go wrong, on a stage that is otherwise well. */
-export async function tenFaults(stage: Stage): Promise<Fault[]> {
-  const { system, databaseWire, settleWire, redis } = stage;
+/** Returns the ten faults to inject into a healthy system. */
+export async function createFaults(fixture: Fixture): Promise<Fault[]> {
+  const { system, databaseProxy, settleProxy, redis } = fixture;
   const { admin } = system;
   const large = (model: string) => createTenant(admin, { plan: "large", model });
   const [slow, down, back, guarded, revoked, capped] = await Promise.all([
@@ -39,15 +39,15 @@ export async function tenFaults(stage: Stage): Promise<Fault[]> {
     createTenant(admin, { plan: "ten" }),
   ]);
   const stalled = system.edges[1];
-  if (stalled === undefined) throw new Error("there is no second edge");
+  if (stalled === undefined) throw new Error("the system has no second edge");
 
-  /** So many visitors of a tenant, one message after another. */
-  function talk(tenant: Tenant, visitors: number, mended: AbortSignal): void {
+  /** Starts `visitors` visitors of a tenant that chat until `repaired` aborts. */
+  function startChats(tenant: Tenant, visitors: number, repaired: AbortSignal): void {
     const visitor = async (number: number) => {
-      await pause(number * 500, mended);
-      while (!mended.aborted) {
+      await pause(number * 500, repaired);
+      while (!repaired.aborted) {
         await visit(system.url(), tenant);
-        await pause(200, mended);
+        await pause(200, repaired);
       }
     };
     for (let number = 0; number < visitors; number++) void visitor(number);
@@ -56,45 +56,45 @@ export async function tenFaults(stage: Stage): Promise<Fault[]> {
   return [
     {
       name: "provider slow",
-      inject: async (mended) => talk(slow, 12, mended),
-      mend: async () => undefined,
-      rings: [{ alert: "ParleyProviderSlow", labels: { provider: "slow" } }],
+      inject: async (repaired) => startChats(slow, 12, repaired),
+      repair: async () => undefined,
+      alerts: [{ alert: "ParleyProviderSlow", labels: { provider: "slow" } }],
     },
     {
       name: "provider down",
-      inject: async (mended) => talk(down, 2, mended),
-      // The breaker closes with the first call that succeeds.
-      mend: () => until(async () => reached(await visit(system.url(), back))),
-      rings: [{ alert: "ParleyProviderBreakerOpen", labels: { provider: "flaky" } }],
+      inject: async (repaired) => startChats(down, 2, repaired),
+      // The first successful call closes the breaker.
+      repair: () => waitUntil(async () => isComplete(await visit(system.url(), back))),
+      alerts: [{ alert: "ParleyProviderBreakerOpen", labels: { provider: "flaky" } }],
     },
     {
-      name: "Redis gone",
+      name: "Redis down",
       inject: () => redis.kill(),
-      mend: () => redis.restart(),
-      rings: [{ alert: "ParleyRateLimiterOnFallback" }],
+      repair: () => redis.restart(),
+      alerts: [{ alert: "ParleyRateLimiterOnFallback" }],
     },
     {
       name: "database slow",
-      inject: async () => databaseWire.latency(150),
-      mend: () => databaseWire.resume(),
-      rings: ["conversation", "quota", "llm-proxy"].map((service) => ({
+      inject: async () => databaseProxy.latency(150),
+      repair: () => databaseProxy.resume(),
+      alerts: ["conversation", "quota", "llm-proxy"].map((service) => ({
         alert: "ParleyDatabaseSlow",
         labels: { service, pool: "main" },
       })),
       consequences: ["ParleyDatabasePoolExhausted"],
     },
     {
-      name: "quota service gone",
+      name: "quota service down",
       inject: () => system.quota.kill9(),
-      mend: () => system.quota.start(),
-      rings: [
+      repair: () => system.quota.start(),
+      alerts: [
         { alert: "ParleyTargetDown", labels: { service: "quota" } },
         { alert: "ParleyServiceMissing", labels: { service: "quota" } },
       ],
       consequences: ["ParleyOutboxStuck"],
-      seen: () =>
-        shows(
-          stage,
+      waitUntilVisible: () =>
+        waitForPanel(
+          fixture,
           "service",
           "Failed calls by caller",
           (labels) => /Reserve$/.test(String(labels.rpc)) && labels.status === "UNAVAILABLE",
@@ -102,50 +102,51 @@ export async function tenFaults(stage: Stage): Promise<Fault[]> {
     },
     {
       name: "key revoked",
-      inject: async (mended) => {
-        talk(guarded, 2, mended);
+      inject: async (repaired) => {
+        startChats(guarded, 2, repaired);
         const { publicKey } = revoked;
         await admin.keys.revokeKey({ publicKey });
-        talk(revoked, 1, mended);
+        startChats(revoked, 1, repaired);
       },
-      mend: async () => undefined,
-      rings: [{ alert: "ParleyProviderRefusesKey", labels: { provider: "guarded" } }],
-      // A widget's own key is the workspace's business: it wakes nobody, and a panel names it.
-      seen: () => shows(stage, "service", "Refusals by code", (labels) => labels.code === "invalid_api_key"),
+      repair: async () => undefined,
+      alerts: [{ alert: "ParleyProviderRefusesKey", labels: { provider: "guarded" } }],
+      // A revoked widget key is the workspace's concern: it fires no alert, but a panel shows it.
+      waitUntilVisible: () =>
+        waitForPanel(fixture, "service", "Refusals by code", (labels) => labels.code === "invalid_api_key"),
     },
     {
       name: "cap reached",
-      inject: async (mended) => talk(capped, 2, mended),
-      mend: async () => void (await admin.workspaces.setPlan({ workspaceId: capped.workspaceId, plan: "large" })),
-      rings: [{ alert: "ParleyWorkspaceAtCap", labels: { workspace: capped.workspaceId } }],
+      inject: async (repaired) => startChats(capped, 2, repaired),
+      repair: async () => void (await admin.workspaces.setPlan({ workspaceId: capped.workspaceId, plan: "large" })),
+      alerts: [{ alert: "ParleyWorkspaceAtCap", labels: { workspace: capped.workspaceId } }],
       consequences: ["ParleyWorkspaceNearCap"],
-      seen: () => shows(stage, "quota", "Refusals by plan", (labels) => labels.plan === "ten"),
+      waitUntilVisible: () => waitForPanel(fixture, "quota", "Refusals by plan", (labels) => labels.plan === "ten"),
     },
     {
       name: "one replica stalled",
       inject: async () => stalled.process().signal("SIGSTOP"),
-      mend: async () => stalled.process().signal("SIGCONT"),
-      rings: [{ alert: "ParleyTargetDown", labels: { service: "edge", instance: `127.0.0.1:${stalled.opsPort}` } }],
+      repair: async () => stalled.process().signal("SIGCONT"),
+      alerts: [{ alert: "ParleyTargetDown", labels: { service: "edge", instance: `127.0.0.1:${stalled.opsPort}` } }],
       consequences: ["ParleyEventLoopBlocked"],
     },
     {
       name: "settle blocked",
       inject: async () => {
-        settleWire.stall();
-        const waiting = "SELECT count(*)::integer AS turns FROM conversation.outbox";
-        await until(async () => (await query<{ turns: number }>(system.database, waiting)).turns > 0);
-        // A minute and a half later.
+        settleProxy.stall();
+        const countTurns = "SELECT count(*)::integer AS turns FROM conversation.outbox";
+        await waitUntil(async () => (await query<{ turns: number }>(system.database, countTurns)).turns > 0);
+        // Simulates 90 seconds of waiting.
         await query(system.database, "UPDATE conversation.outbox SET created_at = created_at - interval '90 seconds'");
       },
-      mend: () => settleWire.resume(),
-      rings: [{ alert: "ParleyOutboxStuck" }],
+      repair: () => settleProxy.resume(),
+      alerts: [{ alert: "ParleyOutboxStuck" }],
     },
-    ...(isMet("nginx") ? [proxyBuffering(stage)] : []),
+    ...(isMet("nginx") ? [proxyBuffering(fixture)] : []),
   ];
 }
 
-/** No service of ours sees it: events leave one by one, and arrive in clumps. Only the doctor, who comes from outside, can name it. */
-function proxyBuffering({ system, cast }: Stage): Fault {
+/** The services cannot detect a buffering proxy. Only the doctor can, because it receives the events from outside. */
+function proxyBuffering({ system, tenants }: Fixture): Fault {
   let proxy: { url: string; stop(): Promise<void> } | undefined;
   return {
     name: "proxy buffering",
@@ -155,13 +156,13 @@ function proxyBuffering({ system, cast }: Stage): Fault {
       const { stop } = await runNginx(port, () => `server { listen 127.0.0.1:${port}; location / { ${edge} } }`);
       proxy = { url: `http://127.0.0.1:${port}`, stop };
     },
-    mend: async () => await proxy?.stop(),
-    rings: [],
-    async seen() {
-      const { publicKey, origin } = cast.main;
-      const asked = ["doctor", String(proxy?.url), "--public-key", publicKey, "--origin", origin, "--quick", "--json"];
-      await until(async () => {
-        const { stdout } = await runCli(asked, {});
+    repair: async () => await proxy?.stop(),
+    alerts: [],
+    async waitUntilVisible() {
+      const { publicKey, origin } = tenants.main;
+      const args = ["doctor", String(proxy?.url), "--public-key", publicKey, "--origin", origin, "--quick", "--json"];
+      await waitUntil(async () => {
+        const { stdout } = await runCli(args, {});
         const { findings } = JSON.parse(stdout) as { findings: { check: string; result: string }[] };
         return findings.some(({ check, result }) => check === "buffering" && result === "fail");
       });
@@ -169,36 +170,39 @@ function proxyBuffering({ system, cast }: Stage): Fault {
   };
 }
 
-/** Whether a firing alert is the one that is meant. */
-export function isNamed({ alert, labels = {} }: Named, firing: Alert): boolean {
+/** Returns whether a firing alert is the expected one. */
+export function matchesAlert({ alert, labels = {} }: ExpectedAlert, firing: Alert): boolean {
   return firing.name === alert && Object.entries(labels).every(([label, value]) => firing.labels[label] === value);
 }
 
-/** Waits until a panel of a dashboard shows a series that is above nothing. */
-async function shows(
-  stage: Stage,
+/** Waits until a dashboard panel shows a matching series above zero. */
+async function waitForPanel(
+  fixture: Fixture,
   dashboard: string,
   title: string,
-  wanted: (labels: Record<string, string>) => boolean,
+  isWanted: (labels: Record<string, string>) => boolean,
 ) {
   const panel = panelsOf(readDashboards()[dashboard] ?? { title: "", panels: [] }).find((each) => each.title === title);
-  if (panel === undefined) throw new Error(`there is no panel ${title}`);
-  await until(async () => {
-    const samples = await Promise.all(panel.targets.map(({ expr }) => stage.prometheus.query(filledIn(expr, "5s"))));
-    return samples.flat().some(({ labels, value }) => value > 0 && wanted(labels));
+  if (panel === undefined) throw new Error(`dashboard ${dashboard} has no panel "${title}"`);
+  await waitUntil(async () => {
+    const samples = await Promise.all(
+      panel.targets.map(({ expr }) => fixture.prometheus.query(fillVariables(expr, "5s"))),
+    );
+    return samples.flat().some(({ labels, value }) => value > 0 && isWanted(labels));
   });
 }
 
-const reached = (seen: Awaited<ReturnType<typeof visit>>) => seen.kind === "stream" && seen.finish === "stop";
+const isComplete = (result: Awaited<ReturnType<typeof visit>>) =>
+  result.kind === "stream" && result.finishReason === "stop";
 
-async function until(holds: () => Promise<boolean>): Promise<void> {
+async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 60_000;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error("what was waited for has not happened within 60 s");
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error("the condition was not met within 60 s");
     await sleep(200);
   }
 }
 
-async function pause(ms: number, mended: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal: mended }).catch(() => undefined);
+async function pause(ms: number, repaired: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal: repaired }).catch(() => undefined);
 }

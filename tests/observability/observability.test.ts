@@ -1,28 +1,28 @@
 import { describeWith } from "@parley/test-support";
 import { afterAll, beforeAll, describe, inject } from "vitest";
-import { type Stage, startStage } from "./stage.ts";
+import { type Fixture, startFixture } from "./fixture.ts";
 import { expressionsSuite } from "./suites/expressions.ts";
 import { faultsSuite } from "./suites/faults.ts";
 import { labelsSuite } from "./suites/labels.ts";
-import { rulesSuite, tryCases } from "./suites/rules.ts";
+import { rulesSuite, runAlertCases } from "./suites/rules.ts";
 
-// One system and one Prometheus for all of it: what is asked of a quiet system first, then what is broken.
-describeWith("prometheus", "Prometheus watches the running system", () => {
-  // They are tried while the system starts.
-  let cases: ReturnType<typeof tryCases>;
+// All suites share one system and one Prometheus. The suites without faults run first.
+describeWith("prometheus", "Prometheus with a running system", () => {
+  // promtool runs the cases while the system starts.
+  let cases: ReturnType<typeof runAlertCases>;
   beforeAll(() => {
-    cases = tryCases();
+    cases = runAlertCases();
   });
 
   describeWith("redis-server", "with Redis", () => {
-    let stage: Stage;
+    let fixture: Fixture;
     beforeAll(async () => {
-      stage = await startStage(inject("postgresUrl"));
+      fixture = await startFixture(inject("postgresUrl"));
     });
-    afterAll(() => stage?.stop());
+    afterAll(() => fixture?.stop());
 
-    const shared = () => stage;
-    describe("under load", () => expressionsSuite(shared));
+    const shared = () => fixture;
+    describe("expressions", () => expressionsSuite(shared));
     describe("labels", () => labelsSuite(shared));
     describe("faults", () => faultsSuite(shared));
   });

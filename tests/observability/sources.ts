@@ -11,7 +11,7 @@ export type RuleGroup = { name: string; rules: Rule[] };
 export type Panel = { type: string; title: string; targets: { expr: string }[] };
 export type Dashboard = { title: string; panels: Panel[] };
 
-/** The dashboards as Grafana gets them, by the name of their file. */
+/** Returns the dashboards by file name, without its extension. */
 export function readDashboards(): Record<string, Dashboard> {
   const files = readdirSync(DASHBOARDS).sort();
   return Object.fromEntries(
@@ -22,7 +22,7 @@ export function readDashboards(): Record<string, Dashboard> {
   );
 }
 
-/** The panels that show something, which rows do not. */
+/** Returns the panels that have expressions, which rows do not. */
 export function panelsOf(dashboard: Dashboard): Panel[] {
   return dashboard.panels.filter((panel) => panel.type !== "row");
 }
@@ -31,12 +31,12 @@ export function readAlerts(): RuleGroup[] {
   return (parse(readFileSync(ALERTS_FILE, "utf8")) as { groups: RuleGroup[] }).groups;
 }
 
-/** An expression of a panel with the dashboard's variables filled in. */
-export function filledIn(expr: string, window: string): string {
+/** Replaces the dashboard variables in a panel's expression. */
+export function fillVariables(expr: string, window: string): string {
   return expr.replaceAll("$namespace", ".*").replaceAll("$__rate_interval", window);
 }
 
-/** What an alert looks at, whether or not it is time to ring. */
+/** Removes the thresholds from an alert's expression, so that it returns data also when the alert does not fire. */
 export function withoutThreshold(expr: string): string {
   const bare = expr.replace(/\s(==|>=|<=|>|<)\s[\d.]+(\s\*\s[\d.]+)?/g, "").replaceAll(/\babsent\(([^()]+)\)/g, "$1");
   if (bare === expr) throw new Error(`no threshold in ${expr}`);
@@ -44,18 +44,18 @@ export function withoutThreshold(expr: string): string {
 }
 
 /**
- * The alerts that name causes, for a test that has no ten minutes: windows of a few seconds and next to no patience. Thresholds are what they
- * are. The label tells them from the real ones.
+ * Returns a copy of the cause alerts that fires within seconds: short windows and a short `for`, with the real thresholds. The label `fast`
+ * distinguishes them from the real alerts.
  */
-export function hastyCauses(): string {
+export function fastCauseAlerts(): string {
   const causes = readAlerts().filter(({ name }) => name === "parley-causes");
   const groups = causes.map(({ name, rules }) => ({
-    name: `${name}-hasty`,
+    name: `${name}-fast`,
     rules: rules.map((rule) => ({
       ...rule,
       expr: rule.expr.replaceAll(/\[\d+m\]/g, "[4s]"),
       ...(rule.for === undefined ? {} : { for: "1s" }),
-      labels: { hasty: "yes" },
+      labels: { fast: "yes" },
     })),
   }));
   return stringify({ groups });

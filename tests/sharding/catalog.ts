@@ -1,22 +1,21 @@
 import type { TestDatabase } from "@parley/test-support";
-import { query } from "../system/books.ts";
+import { query } from "../system/database.ts";
 
-/** A table as the catalog has it: what decides whether its rows can be spread over servers by a column. */
+/** The properties of a table that determine whether it can be distributed by a column. */
 export type Table = {
-  /** With its schema. */
+  /** Qualified name. */
   name: string;
-  /** Columns that hold no null. */
-  required: string[];
-  /** The columns of its primary key and of every other unique index or constraint. */
+  /** The NOT NULL columns. */
+  notNull: string[];
+  /** The columns of each unique index, including the primary key. */
   unique: string[][];
-  /** Its foreign keys. */
   references: { table: string; columns: [from: string, to: string][]; definition: string }[];
 };
 
 const CATALOG = `
   SELECT coalesce(json_agg(json_build_object(
     'name', c.oid::regclass::text,
-    'required', (SELECT coalesce(json_agg(a.attname), '[]') FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND a.attnotnull),
+    'notNull', (SELECT coalesce(json_agg(a.attname), '[]') FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND a.attnotnull),
     'unique', (
       SELECT coalesce(json_agg(columns), '[]') FROM (
         SELECT (SELECT json_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)) AS columns
@@ -40,7 +39,7 @@ const CATALOG = `
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname IN ('conversation', 'quota', 'llm') AND c.relkind = 'r' AND c.relname NOT LIKE 'migrations%'`;
 
-/** Every table of the three schemas but the migrations' own. */
+/** Reads all tables of the three schemas except the migrations tables. */
 export async function readCatalog(database: TestDatabase): Promise<Table[]> {
   const { tables } = await query<{ tables: Table[] }>(database, CATALOG);
   return tables;

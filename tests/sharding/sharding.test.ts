@@ -1,12 +1,12 @@
 import { createDatabase, type TestDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { query } from "../system/books.ts";
+import { query } from "../system/database.ts";
 import type {} from "../system/global-setup.ts";
 import { readCatalog, type Table } from "./catalog.ts";
-import { type Distribution, readDistribution } from "./page.ts";
+import { type Distribution, readDistribution } from "./documented-distribution.ts";
 import { partitionByWorkspace } from "./partitions.ts";
 
-// What docs/install/scaling.md says of the schema, held against the catalog of a migrated database.
+// Compares docs/install/scaling.md with the catalog of a migrated database.
 
 let tables: Table[];
 let page: Distribution;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test("the page names every table once, and after those that it refers to", () => {
+test("the page lists every table once, after the tables that it references", () => {
   expect(page.all).toHaveLength(tables.length);
   expect(new Set(page.all)).toEqual(new Set(tables.map(({ name }) => name)));
   for (const { name, references } of tables)
@@ -26,23 +26,23 @@ test("the page names every table once, and after those that it refers to", () =>
       expect(page.all.indexOf(table), `${name} → ${table}`).toBeLessThan(page.all.indexOf(name));
 });
 
-test("every table but the two that belong to no workspace is spread by workspace_id, which no row is without", () => {
+test("all tables but two are distributed by workspace_id, which is NOT NULL", () => {
   expect(page.reference).toEqual(["quota.plans", "conversation.edges"]);
   for (const { table, column } of page.distributed) {
     expect(column, table).toBe("workspace_id");
-    expect(tables.find(({ name }) => name === table)?.required, table).toContain("workspace_id");
+    expect(tables.find(({ name }) => name === table)?.notNull, table).toContain("workspace_id");
   }
 });
 
-test("every key of a table that is spread carries its workspace, so that one server can tell that it is unique", () => {
-  const spreadTables = page.distributed.map(({ table }) => tables.find(({ name }) => name === table));
-  for (const table of spreadTables) {
+test("every unique key of a distributed table contains workspace_id, so that one server can enforce it", () => {
+  const distributedTables = page.distributed.map(({ table }) => tables.find(({ name }) => name === table));
+  for (const table of distributedTables) {
     expect(table?.unique, table?.name).not.toEqual([]);
     for (const columns of table?.unique ?? []) expect(columns, table?.name).toContain("workspace_id");
   }
 });
 
-test("every reference stays within its workspace, or leads to a table that every server has", () => {
+test("every foreign key contains workspace_id or references a table that every server has", () => {
   const references = tables.flatMap(({ name, references }) => references.map((reference) => ({ name, ...reference })));
   expect(references.length).toBeGreaterThan(5);
   for (const { name, table, columns } of references) {
@@ -52,7 +52,7 @@ test("every reference stays within its workspace, or leads to a table that every
   }
 });
 
-test("a key without the workspace is what PostgreSQL refuses to split, so that the next can fail", async () => {
+test("PostgreSQL refuses to partition a table whose key lacks workspace_id, so that the next test can fail", async () => {
   const attempt =
     "CREATE TABLE quota.attempt (workspace_id text, id uuid PRIMARY KEY) PARTITION BY HASH (workspace_id)";
   await expect(query(database, attempt)).rejects.toMatchObject({
@@ -60,22 +60,22 @@ test("a key without the workspace is what PostgreSQL refuses to split, so that t
   });
 });
 
-test("PostgreSQL itself splits those tables by workspace, with every key, reference and index they have", async () => {
+test("PostgreSQL can partition the distributed tables by workspace_id with all keys, references and indexes", async () => {
   const names = new Set(page.distributed.map(({ table }) => table));
-  const split = tables.filter(({ name }) => names.has(name));
-  await partitionByWorkspace(database, split, 4);
+  const distributed = tables.filter(({ name }) => names.has(name));
+  await partitionByWorkspace(database, distributed, 4);
   const { partitioned } = await query<{ partitioned: number }>(
     database,
     "SELECT count(*)::integer AS partitioned FROM pg_class WHERE relkind = 'p'",
   );
-  expect(partitioned).toBe(split.length);
-  // What is left whole: the tables without a workspace. Of the split ones the keys and references are what they were.
-  const left = await readCatalog(database);
-  const whole = left.filter(({ name }) => !/_\d$/.test(name));
-  expect(new Set(whole.map(({ name }) => name))).toEqual(new Set(page.reference));
-  for (const { name, unique, references } of split) {
-    const part = left.find((table) => table.name === `${name}_0`);
-    expect(new Set(part?.unique.map(String)), name).toEqual(new Set(unique.map(String)));
-    expect(part?.references, name).toHaveLength(references.length);
+  expect(partitioned).toBe(distributed.length);
+  // readCatalog leaves out partitioned tables but includes their partitions, whose names end with a digit.
+  const catalog = await readCatalog(database);
+  const unpartitioned = catalog.filter(({ name }) => !/_\d$/.test(name));
+  expect(new Set(unpartitioned.map(({ name }) => name))).toEqual(new Set(page.reference));
+  for (const { name, unique, references } of distributed) {
+    const partition = catalog.find((table) => table.name === `${name}_0`);
+    expect(new Set(partition?.unique.map(String)), name).toEqual(new Set(unique.map(String)));
+    expect(partition?.references, name).toHaveLength(references.length);
   }
 });

@@ -1,7 +1,8 @@
-// pnpm test:soak [--minutes 30] [--visitors 12]: mixed load with faults. Exit 1 when anything hung, had no end, is held, or grew.
+// pnpm test:soak [--minutes 30] [--visitors 12]: mixed load with faults. Exits 1 after a hang, an incomplete stream, an unsettled hold or a
+// memory leak.
 import { parseArgs } from "node:util";
 import { runSoak } from "../system/soak.ts";
-import { growth, verdict } from "./verdict.ts";
+import { findFailures, measureGrowth } from "./evaluation.ts";
 
 const { values } = parseArgs({
   options: { minutes: { type: "string", default: "30" }, visitors: { type: "string", default: "12" } },
@@ -9,23 +10,23 @@ const { values } = parseArgs({
 const [minutes, visitors] = [Number(values.minutes), Number(values.visitors)];
 if (!(minutes > 0 && visitors > 0)) throw new Error("--minutes and --visitors must be numbers above 0");
 
-console.log(`${visitors} visitors and a network with faults for ${minutes} minutes`);
-const { ends, left, hangs, unended, open, balance, memory } = await runSoak({
+console.log(`running ${visitors} visitors with network faults for ${minutes} minutes`);
+const { outcomes, left, hangs, incomplete, open, balance, memory } = await runSoak({
   minutes,
   visitors,
   progress: (line) => console.log(line),
 });
 const warmUpMs = (minutes * 60_000) / 3;
 const growths = Object.fromEntries(
-  Object.entries(memory).map(([name, samples]) => [name, growth(samples, warmUpMs)] as const),
+  Object.entries(memory).map(([name, samples]) => [name, measureGrowth(samples, warmUpMs)] as const),
 );
 const { done, used, ledger, held, streaming, outbox, unbalanced } = balance;
-const counts = { hangs, unended, open, held, streaming, outbox, unbalanced };
-console.log("what visitors saw:", ends, `and ${left} left amid their reply`);
+const counts = { hangs, incomplete, open, held, streaming, outbox, unbalanced };
+console.log("outcomes of the visits:", outcomes, `and ${left} visitors left during their reply`);
 console.log(`done messages ${done}  used ${used}  ledger ${ledger}`, counts);
 console.log(`resident memory from minute ${warmUpMs / 60_000} on:`);
-for (const [name, { mibAnHour, mib }] of Object.entries(growths))
-  console.log(`  ${name.padEnd(16)} ${mibAnHour} MiB an hour (${mib} MiB in all)`);
-const failures = [...(done > 0 ? [] : ["no reply was done"]), ...verdict(counts, growths)];
+for (const [name, { mibPerHour, mib }] of Object.entries(growths))
+  console.log(`  ${name.padEnd(16)} ${mibPerHour} MiB per hour (${mib} MiB in total)`);
+const failures = [...(done > 0 ? [] : ["no reply completed"]), ...findFailures(counts, growths)];
 for (const failure of failures) console.log(`FAILED  ${failure}`);
 process.exit(failures.length === 0 ? 0 : 1);

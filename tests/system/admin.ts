@@ -31,7 +31,7 @@ export type Admin = {
 
 type OpsPorts = { conversation: number; quota: number; llm: number };
 
-/** Clients of the admin services, as an operator's scripts would use them. */
+/** Creates a client of each admin service, authorized with the admin token. */
 export function adminClients(ports: OpsPorts): Admin {
   const transport = (port: number) =>
     createConnectTransport({

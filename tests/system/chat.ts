@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { collectSse, type SseEvent } from "@parley/test-support";
-import type { Tenant } from "./system.ts";
+import { collectSse } from "@parley/test-support";
+import type { System, Tenant } from "./system.ts";
 
 export type ChatFields = Record<string, unknown>;
 
-/** Sends a chat request as a browser on the tenant's site would. */
+/** Sends a chat request like a browser on the tenant's site. */
 export function postChat(
   baseUrl: string,
   tenant: Tenant,
@@ -22,26 +22,26 @@ export function postChat(
 export type ChatResult = {
   status: number;
   headers: Headers;
-  /** Every event in order, its data parsed. */
+  /** All events in order, with parsed data. */
   events: { event: string; data: Record<string, unknown> }[];
   meta: Record<string, unknown> | undefined;
   done: Record<string, unknown> | undefined;
   error: Record<string, unknown> | undefined;
-  /** The tokens joined. */
+  /** The text of all token events. */
   text: string;
 };
 
-/** Sends a chat request and reads its stream to the end. */
+/** Sends a chat request and reads the whole stream. */
 export async function chat(baseUrl: string, tenant: Tenant, fields: ChatFields = {}): Promise<ChatResult> {
   return readChat(await postChat(baseUrl, tenant, fields));
 }
 
-/** Reads a chat's stream to its end. */
+/** Reads the whole stream of a chat response. */
 export async function readChat(response: Response): Promise<ChatResult> {
-  const items = await collectSse(response);
-  const events = items
-    .filter((item): item is SseEvent => "event" in item)
-    .map(({ event, data }) => ({ event, data: data as Record<string, unknown> }));
+  const events = (await collectSse(response)).map(({ event, data }) => ({
+    event,
+    data: data as Record<string, unknown>,
+  }));
   const dataOf = (name: string) => events.find(({ event }) => event === name)?.data;
   return {
     status: response.status,
@@ -55,4 +55,15 @@ export async function readChat(response: Response): Promise<ChatResult> {
       .map(({ data }) => data.text)
       .join(""),
   };
+}
+
+/** Requests the transcript of a session as an owner of the workspace. */
+export async function exportTranscript(
+  { url, sso }: Pick<System, "url" | "sso">,
+  { workspaceId }: Pick<Tenant, "workspaceId">,
+  sessionId: string,
+): Promise<Response> {
+  return fetch(`${url()}/api/conversations/${sessionId}/export.json`, {
+    headers: { authorization: `Bearer ${await sso.token({ workspaceId })}` },
+  });
 }

@@ -4,18 +4,18 @@ import type { System } from "./system.ts";
 
 export type CliResult = { code: number | null; stdout: string; stderr: string };
 
-/** What an operator's shell has, to reach a system. */
+/** Returns the environment variables with which the CLI reaches a system. */
 export function cliEnv({ conversation, quota, llm }: System): Record<string, string> {
-  const at = ({ opsPort }: { opsPort: number }) => `http://127.0.0.1:${opsPort}`;
+  const opsUrl = ({ opsPort }: { opsPort: number }) => `http://127.0.0.1:${opsPort}`;
   return {
     ADMIN_TOKEN,
-    PARLEY_CONVERSATION_URL: at(conversation),
-    PARLEY_QUOTA_URL: at(quota),
-    PARLEY_LLM_URL: at(llm),
+    PARLEY_CONVERSATION_URL: opsUrl(conversation),
+    PARLEY_QUOTA_URL: opsUrl(quota),
+    PARLEY_LLM_URL: opsUrl(llm),
   };
 }
 
-/** Runs the command line as its user does. */
+/** Runs a CLI command in a process of its own. */
 export async function runCli(args: readonly string[], env: Record<string, string>, cwd = root): Promise<CliResult> {
   const parley = await startProcess({
     name: `parley ${args.join(" ")}`,
@@ -28,7 +28,7 @@ export async function runCli(args: readonly string[], env: Record<string, string
   return { code, stdout: parley.stdout(), stderr: parley.stderr() };
 }
 
-/** What a command wrote with `--json`; fails the test when it did not exit 0. */
+/** Runs a CLI command with `--json` and returns its parsed output. Throws unless it exits 0. */
 export async function cliJson<T>(args: readonly string[], env: Record<string, string>): Promise<T> {
   const { code, stdout, stderr } = await runCli([...args, "--json"], env);
   if (code !== 0) throw new Error(`parley ${args.join(" ")} exited ${code}: ${stderr}`);

@@ -7,30 +7,30 @@ export type CollectedSpan = {
   service: string;
   traceId: string;
   spanId: string;
-  /** Empty for the first of a trace. */
+  /** Empty for the root span. */
   parentId: string;
   name: string;
   /** 1 internal, 2 server, 3 client. */
   kind: number;
-  failed: boolean;
+  hasFailed: boolean;
   startNs: bigint;
   endNs: bigint;
   attributes: Record<string, unknown>;
 };
 
 export type Collector = {
-  /** What OTEL_EXPORTER_OTLP_ENDPOINT names. */
+  /** The value for OTEL_EXPORTER_OTLP_ENDPOINT. */
   url: string;
   spans: CollectedSpan[];
-  /** All that was sent, byte by byte. */
+  /** The body of each export request. */
   bodies: Buffer[];
   headers: IncomingHttpHeaders[];
-  /** The spans of one turn's trace, in the order in which they began. */
+  /** Returns the spans of one turn's trace, ordered by start time. */
   traceOf(turnId: string): CollectedSpan[];
   close(): Promise<void>;
 };
 
-/** A collector of OpenTelemetry traces: OTLP over HTTP, as protobuf. */
+/** Starts a collector of OpenTelemetry traces: OTLP over HTTP with protobuf. */
 export async function startCollector(port = 0): Promise<Collector> {
   const spans: CollectedSpan[] = [];
   const bodies: Buffer[] = [];
@@ -65,7 +65,7 @@ export async function startCollector(port = 0): Promise<Collector> {
   };
 }
 
-/** A message's fields as they stand on the wire: bytes, or a number of 64 bits. */
+/** A message's encoded fields by number. A value is bytes or a 64-bit number. */
 type Fields = Map<number, (Uint8Array | bigint)[]>;
 
 function readFields(bytes: Uint8Array): Fields {
@@ -90,7 +90,7 @@ const hexOf = (fields: Fields, number: number) => Buffer.from(bytesOf(fields, nu
 const numberOf = (fields: Fields, number: number) =>
   (fields.get(number) ?? []).find((value) => typeof value === "bigint") ?? 0n;
 
-// The numbers are those of opentelemetry/proto/trace/v1/trace.proto.
+// The field numbers come from opentelemetry/proto/trace/v1/trace.proto.
 function readExport(body: Uint8Array): CollectedSpan[] {
   return all(readFields(body), 1).flatMap((resourceSpans) => {
     const fields = readFields(resourceSpans);
@@ -109,7 +109,7 @@ function readSpan(span: Fields, service: string): CollectedSpan {
     parentId: hexOf(span, 4),
     name: textOf(span, 5),
     kind: Number(numberOf(span, 6)),
-    failed: numberOf(readFields(bytesOf(span, 15)), 3) === 2n,
+    hasFailed: numberOf(readFields(bytesOf(span, 15)), 3) === 2n,
     startNs: numberOf(span, 7),
     endNs: numberOf(span, 8),
     attributes: readAttributes(span, 9),

@@ -5,12 +5,12 @@ import { PASSWORD, runMigrations } from "./processes.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** A database of the run's server with every schema, and nothing in it: what each system's own is a copy of. */
+    /** Name of an empty migrated database. It is the template of each system's database. */
     migratedDatabase: string;
   }
 }
 
-/** The run's PostgreSQL server, and on it the schemas, migrated once for all. */
+/** Starts the run's PostgreSQL server and migrates the template database once. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const stop = await startServer(project);
   const { name, url } = await createDatabase(undefined, { serverUrl: project.getProvidedContext().postgresUrl });

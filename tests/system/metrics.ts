@@ -1,6 +1,6 @@
 import type { ServiceProcess } from "./processes.ts";
 
-/** The sum of a metric's series whose labels contain all of `labels`; 0 when there is none. */
+/** Returns the sum of a metric's series that have all of `labels`, or 0 if there are none. */
 export async function metric(
   service: ServiceProcess,
   name: string,
@@ -14,5 +14,4 @@ export async function metric(
     .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
 }
 
-/** Bytes of memory that a service has resident. */
 export const residentBytes = (service: ServiceProcess) => metric(service, "process_resident_memory_bytes");

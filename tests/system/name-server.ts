@@ -3,8 +3,8 @@ import { once } from "node:events";
 
 export type NameServer = {
   port: number;
-  /** The addresses of every name from now on. */
-  tell(...addresses: string[]): void;
+  /** Sets the addresses that every name resolves to. */
+  setAddresses(...addresses: string[]): void;
   close(): Promise<void>;
 };
 
@@ -12,24 +12,24 @@ const TYPE_A = 1;
 const IS_ANSWER = 0x8180;
 const HEADER_BYTES = 12;
 
-/** Answers every question for an address with those it was told, and every other question with nothing. */
+/** Starts a DNS server that resolves every A query to the current addresses and answers other queries with no records. */
 export async function startNameServer(): Promise<NameServer> {
-  let told: string[] = [];
+  let current: string[] = [];
   const socket = createSocket("udp4");
-  socket.on("message", (query, from) => socket.send(answer(query, told), from.port, from.address));
+  socket.on("message", (query, from) => socket.send(encodeResponse(query, current), from.port, from.address));
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");
   return {
     port: socket.address().port,
-    tell: (...addresses) => {
-      told = addresses;
+    setAddresses: (...addresses) => {
+      current = addresses;
     },
     close: () => new Promise((resolve) => socket.close(() => resolve())),
   };
 }
 
-/** RFC 1035: the query's header turned into an answer's, its question, and a record of 5 seconds for each address. */
-function answer(query: Buffer, addresses: readonly string[]): Buffer {
+/** Encodes a response (RFC 1035): header, the query's question, and an A record with a TTL of 5 s for each address. */
+function encodeResponse(query: Buffer, addresses: readonly string[]): Buffer {
   const endOfName = query.indexOf(0, HEADER_BYTES);
   const question = query.subarray(HEADER_BYTES, endOfName + 5);
   const records = query.readUInt16BE(endOfName + 1) === TYPE_A ? addresses.map(addressRecord) : [];

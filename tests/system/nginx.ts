@@ -2,10 +2,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort, nginxCommand, startProcess } from "@parley/test-support";
+import { returnsOk } from "./processes.ts";
 
 export type Nginx = { url: string; stop(): Promise<void> };
 
-/** Debian's nginx before an edge, as it comes: it buffers, speaks HTTP/1.0 to what is behind it, and keeps what it is told it may. */
+/** Starts nginx in front of an edge with its defaults: it buffers, uses HTTP/1.0 upstream, and caches cacheable responses. */
 export async function startNginx(targetPort: number): Promise<Nginx> {
   const port = await freePort();
   const { stop } = await runNginx(
@@ -25,10 +26,13 @@ export async function startNginx(targetPort: number): Promise<Nginx> {
   return { url: `http://127.0.0.1:${port}`, stop };
 }
 
-/** Runs nginx with servers of one's own, told the directory for its files, until the port among them leads to an edge. */
+/**
+ * Starts nginx with the server blocks that `servers` returns for nginx's directory. Waits until `port`, which one of the blocks must listen
+ * on, returns 200 for /healthz/live.
+ */
 export async function runNginx(port: number, servers: (directory: string) => string): Promise<Pick<Nginx, "stop">> {
   const command = nginxCommand();
-  if (command === undefined) throw new Error('no nginx; put the suite into describeWith("nginx")');
+  if (command === undefined) throw new Error('nginx not found; use describeWith("nginx")');
   const directory = await mkdtemp(join(tmpdir(), "parley-nginx-"));
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${directory}/${name};`)
@@ -47,7 +51,7 @@ export async function runNginx(port: number, servers: (directory: string) => str
     name: "nginx",
     command,
     args: ["-e", "stderr", "-p", directory, "-c", join(directory, "nginx.conf")],
-    ready: () => answers(port),
+    ready: () => returnsOk(`http://127.0.0.1:${port}/healthz/live`),
   });
   await server.waitReady();
   return {
@@ -56,12 +60,4 @@ export async function runNginx(port: number, servers: (directory: string) => str
       await rm(directory, { recursive: true });
     },
   };
-}
-
-async function answers(port: number): Promise<boolean> {
-  try {
-    return (await fetch(`http://127.0.0.1:${port}/healthz/live`)).ok;
-  } catch {
-    return false;
-  }
 }

@@ -1,9 +1,9 @@
-import { query } from "./books.ts";
+import { query } from "./database.ts";
 import type { System, Tenant } from "./system.ts";
 
 /**
- * Stores fifty patterns whose automata have new states for each new text. They exceed the limit for a bot's patterns and go past the
- * service: an older version accepted them.
+ * Stores fifty patterns whose lazily built automata need new states for each new text. They exceed today's limit for a bot, so they are
+ * inserted directly: a bot may have kept them from a version without the limit.
  */
 export async function storeSlowPatterns({ database }: Pick<System, "database">, tenant: Tenant): Promise<void> {
   await query(
@@ -15,7 +15,7 @@ export async function storeSlowPatterns({ database }: Pick<System, "database">, 
   );
 }
 
-/** A random message of 4,000 characters made of the words that these patterns look for. */
+/** Returns a random message of 4,000 characters made of the words in these patterns. */
 export function slowMessage(): string {
   const words = ["buy", "sell", "send", " ", "a", "go ", "xy"];
   return Array.from({ length: 2_000 }, () => words[Math.floor(Math.random() * words.length)])

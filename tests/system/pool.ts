@@ -1,5 +1,5 @@
-/** Runs `count` pieces of work, `width` of them at a time. */
-export async function pool<T>(count: number, width: number, work: (index: number) => Promise<T>): Promise<T[]> {
+/** Calls `work` with 0 to `count - 1`, at most `concurrency` calls at a time. Returns the results in order. */
+export async function pool<T>(count: number, concurrency: number, work: (index: number) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   let next = 0;
   const worker = async () => {
@@ -8,6 +8,6 @@ export async function pool<T>(count: number, width: number, work: (index: number
       results[index] = await work(index);
     }
   };
-  await Promise.all(Array.from({ length: width }, worker));
+  await Promise.all(Array.from({ length: concurrency }, worker));
   return results;
 }

@@ -6,28 +6,28 @@ export type ServiceName = "edge" | "conversation" | "quota" | "llm-proxy";
 export const INTERNAL_TOKEN = "internal-token-of-the-tests";
 export const ADMIN_TOKEN = "admin-token-of-the-tests";
 
-/** Of every service's role on the tests' servers. */
+/** Password of every service's database role. */
 export const PASSWORD = "password-of-the-tests";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** One service as a real process, which can be killed and started again on the same ports with the same environment. */
+/** A service that runs as a real process and can be restarted on the same ports with the same environment. */
 export type ServiceProcess = {
   name: ServiceName;
-  /** gRPC, or the public port of an edge. */
+  /** The gRPC port, or the public port of an edge. */
   port: number;
   opsPort: number;
   process(): RunningProcess;
-  /** All that its runs have printed. */
+  /** Returns the output of all its runs. */
   outputs(): string;
-  /** Runs it until it is ready; `extra` is for this run alone. */
+  /** Starts it and waits until it is ready. `extra` is set for this run only. */
   start(extra?: Record<string, string>): Promise<void>;
   kill9(): Promise<void>;
   stop(): Promise<void>;
 };
 
-/** Describes a service on two free ports; `start` runs it until it is ready. */
-export async function defineService(name: ServiceName, env: Record<string, string>): Promise<ServiceProcess> {
+/** Creates a service on two free ports without starting it. */
+export async function createService(name: ServiceName, env: Record<string, string>): Promise<ServiceProcess> {
   const [port = 0, opsPort = 0] = await freePorts(2);
   let running: RunningProcess | undefined;
   const runs: RunningProcess[] = [];
@@ -56,7 +56,7 @@ export async function defineService(name: ServiceName, env: Record<string, strin
           ...env,
           ...extra,
         },
-        ready: () => isReady(opsPort),
+        ready: () => returnsOk(`http://127.0.0.1:${opsPort}/healthz/ready`),
       });
       runs.push(running);
       await running.waitReady();
@@ -70,18 +70,20 @@ export async function defineService(name: ServiceName, env: Record<string, strin
   };
 }
 
-async function isReady(opsPort: number): Promise<boolean> {
+/** Returns whether a GET of the URL returns a 2xx status; false if the connection fails. */
+export async function returnsOk(url: string): Promise<boolean> {
   try {
-    return (await fetch(`http://127.0.0.1:${opsPort}/healthz/ready`)).ok;
+    return (await fetch(url)).ok;
   } catch {
     return false;
   }
 }
 
-export type MigratedService = Exclude<ServiceName, "edge">;
+/** A service with migrations and a schema. */
+export type ServiceWithDatabase = Exclude<ServiceName, "edge">;
 
-/** Runs a service's migrations as the process that an installation runs; without a password the service's role must exist. */
-export async function migrateAsProcess(name: MigratedService, url: string, password?: string) {
+/** Runs a service's migrations in a process, like an installation does. Without a password the service's role must exist. */
+export async function migrateAsProcess(name: ServiceWithDatabase, url: string, password?: string) {
   const migration = await startProcess({
     name: `${name} migrations`,
     command: process.execPath,
@@ -93,8 +95,8 @@ export async function migrateAsProcess(name: MigratedService, url: string, passw
   return { code, stdout: migration.stdout(), stderr: migration.stderr() };
 }
 
-/** The same, where nothing may fail. */
-export async function runMigrations(name: MigratedService, url: string, password: string): Promise<void> {
+/** Runs a service's migrations in a process. Throws if they fail. */
+export async function runMigrations(name: ServiceWithDatabase, url: string, password: string): Promise<void> {
   const { code, stdout, stderr } = await migrateAsProcess(name, url, password);
   if (code !== 0) throw new Error(`migrations of ${name} failed: ${stdout}${stderr}`);
 }

@@ -2,17 +2,18 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort, prometheusCommands, startProcess } from "@parley/test-support";
+import { returnsOk } from "./processes.ts";
 
 export type Target = { service: string; opsPort: number };
 
-/** One series of an answer: its labels and its value now. */
+/** One series of a query result: its labels and current value. */
 export type Sample = { labels: Record<string, string>; value: number };
 
 export type FiringAlert = { name: string; labels: Record<string, string> };
 
 export type Prometheus = {
   url: string;
-  /** What an expression gives now; NaN is no value. */
+  /** Evaluates an expression now. Leaves out series whose value is NaN. */
   query(expr: string): Promise<Sample[]>;
   firing(): Promise<FiringAlert[]>;
   stop(): Promise<void>;
@@ -20,18 +21,17 @@ export type Prometheus = {
 
 export type PrometheusOptions = {
   targets: readonly Target[];
-  /** Rule files by name. */
+  /** Contents of the rule files by file name. */
   rules?: Readonly<Record<string, string>>;
 };
 
-/** Debian's Prometheus, which scrapes the services every second, under the labels that the chart and compose give them. */
+/** Starts a Prometheus that scrapes the services every second, with the labels that the chart and compose set. */
 export async function startPrometheus({ targets, rules = {} }: PrometheusOptions): Promise<Prometheus> {
   const commands = prometheusCommands();
-  if (commands === undefined) throw new Error('no prometheus; put the suite into describeWith("prometheus")');
+  if (commands === undefined) throw new Error('prometheus not found; use describeWith("prometheus")');
   const directory = await mkdtemp(join(tmpdir(), "parley-prometheus-"));
   const port = await freePort();
   for (const [name, text] of Object.entries(rules)) await writeFile(join(directory, name), text);
-  // JSON is YAML.
   const config = {
     global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },
     rule_files: Object.keys(rules),
@@ -46,6 +46,7 @@ export async function startPrometheus({ targets, rules = {} }: PrometheusOptions
       },
     ],
   };
+  // JSON is valid YAML.
   await writeFile(join(directory, "prometheus.yml"), JSON.stringify(config));
   const url = `http://127.0.0.1:${port}`;
   const server = await startProcess({
@@ -57,21 +58,15 @@ export async function startPrometheus({ targets, rules = {} }: PrometheusOptions
       `--web.listen-address=127.0.0.1:${port}`,
       "--log.level=warn",
     ],
-    ready: async () => {
-      try {
-        return (await fetch(`${url}/-/ready`)).ok;
-      } catch {
-        return false;
-      }
-    },
+    ready: () => returnsOk(`${url}/-/ready`),
   });
   await server.waitReady();
 
   async function get<T>(path: string, parameters: Record<string, string> = {}): Promise<T> {
     const response = await fetch(`${url}/api/v1/${path}?${new URLSearchParams(parameters)}`);
-    const answer = (await response.json()) as { status: string; error?: string; data: T };
-    if (answer.status !== "success") throw new Error(`${path} ${parameters.query}: ${answer.error}`);
-    return answer.data;
+    const { status, error, data } = (await response.json()) as { status: string; error?: string; data: T };
+    if (status !== "success") throw new Error(`${path} ${parameters.query}: ${error}`);
+    return data;
   }
 
   return {

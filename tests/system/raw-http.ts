@@ -2,24 +2,24 @@ import { connect, type Socket } from "node:net";
 
 export type RawClient = {
   socket: Socket;
-  /** What has come so far. */
+  /** Returns the text received so far. */
   text(): string;
-  /** Resolves with all that came when the other side closes or resets. */
+  /** Resolves with all received text when the server closes or resets the connection. */
   closed: Promise<string>;
 };
 
-/** A connection that says what no HTTP client would, and reads only when it is told to. */
+/** Opens a TCP connection for requests that no HTTP client sends. With `reads: false` it reads nothing. */
 export function dial(port: number, { reads = true } = {}): RawClient {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   let text = "";
   if (reads) socket.on("data", (chunk) => (text += chunk.toString("latin1")));
-  // A reset is a way to close.
+  // A reset also emits close, which is enough.
   socket.on("error", () => undefined);
   const closed = new Promise<string>((resolve) => socket.once("close", () => resolve(text)));
   return { socket, text: () => text, closed };
 }
 
-/** A chat request as bytes. */
+/** Returns a chat request as HTTP/1.1 text. */
 export function chatBytes(fields: object, headers: Record<string, string>): string {
   const body = JSON.stringify(fields);
   const all = { host: "parley.test", "content-length": String(Buffer.byteLength(body)), ...headers };

@@ -1,4 +1,4 @@
-// Preloaded into a service (node --import), to give it a wall clock that is wrong by CLOCK_SKEW_MS. Monotonic clocks stay as they are.
+// Preloaded into a service with `node --import`. Shifts its wall clock by CLOCK_SKEW_MS and leaves monotonic clocks unchanged.
 const skewMs = Number(process.env.CLOCK_SKEW_MS);
 const RealDate = Date;
 

@@ -7,9 +7,9 @@ export type Sso = {
   issuer: string;
   audience: string;
   jwksUrl: string;
-  /** An access token of a user, issued by the OAuth 2.0 token endpoint; without `workspaceId` it carries no workspace claim. */
+  /** Requests a user's access token from the OAuth 2.0 token endpoint. Without `workspaceId` it has no workspace claim. */
   token(options: { workspaceId?: string; user?: string }): Promise<string>;
-  /** Any claims, signed with the identity provider's own key: what no honest one would issue. */
+  /** Signs any claims with the identity provider's key, also claims that it would never issue. */
   sign(claims: JWTPayload): Promise<string>;
   stop(): Promise<void>;
 };
@@ -20,8 +20,8 @@ const KEY_ID = "sso-1";
 const USERS = ["owner", "second-owner", "operator"];
 const TOKEN_TTL_S = 3_600;
 
-/** Keeps nothing, because nothing has to be kept: access tokens are JWTs, and the clients stand in the configuration. */
-const keepsNothing = (): Adapter => ({
+/** An adapter that stores nothing: access tokens are JWTs, and the clients are in the configuration. */
+const statelessAdapter = (): Adapter => ({
   upsert: async () => undefined,
   find: async () => undefined,
   findByUserCode: async () => undefined,
@@ -31,13 +31,13 @@ const keepsNothing = (): Adapter => ({
   revokeByGrantId: async () => undefined,
 });
 
-/** A real OAuth 2.0 identity provider on loopback that issues JWT access tokens with a workspace claim. */
+/** Starts an OAuth 2.0 identity provider on loopback that issues JWT access tokens with a workspace claim. */
 export async function startSso(): Promise<Sso> {
   const port = await freePort();
   const issuer = `http://127.0.0.1:${port}`;
   const { privateKey } = await generateKeyPair("RS256", { extractable: true });
   const provider = new Provider(issuer, {
-    adapter: keepsNothing,
+    adapter: statelessAdapter,
     ttl: { ClientCredentials: TOKEN_TTL_S },
     jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: KEY_ID, alg: "RS256", use: "sig" }] },
     clients: USERS.map((user) => ({
@@ -82,7 +82,7 @@ export async function startSso(): Promise<Sso> {
         }),
       });
       const { access_token: token } = (await response.json()) as { access_token?: string };
-      if (token === undefined) throw new Error(`the identity provider answered ${response.status}`);
+      if (token === undefined) throw new Error(`token request failed with status ${response.status}`);
       return token;
     },
     sign: (claims) => new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: KEY_ID }).sign(privateKey),

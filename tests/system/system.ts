@@ -11,31 +11,31 @@ import {
 } from "@parley/test-support";
 import { inject } from "vitest";
 import { type Admin, adminClients } from "./admin.ts";
-import { query } from "./books.ts";
+import { query } from "./database.ts";
 import type {} from "./global-setup.ts";
-import { defineService, PASSWORD, runMigrations, type ServiceProcess } from "./processes.ts";
+import { createService, PASSWORD, runMigrations, type ServiceProcess, type ServiceWithDatabase } from "./processes.ts";
 import { type Sso, startSso } from "./sso.ts";
 
 export type SystemOptions = {
-  /** Edge processes; 1 unless given. */
+  /** Number of edge processes; 1 by default. */
   edges?: number;
-  /** The Redis they share; each limits alone without it. */
+  /** The Redis that the edges share. Without it each edge enforces its limits alone. */
   redisUrl?: string;
-  /** What the provider answers; by the model's name unless given. */
+  /** Script of the fake provider. By default the model's name determines the reply. */
   script?: Script;
-  /** The providers and routes, as a file of LLM_CONFIG, told where the scripted provider is; the environment's unless given. */
+  /** Returns the content of the LLM_CONFIG file. By default environment variables configure the fake provider. */
   llmConfig?: (providerUrl: string) => object;
-  /** The PostgreSQL server to make a database on; the test run's own unless given. */
+  /** The PostgreSQL server to create the database on; by default the test run's. */
   databaseServerUrl?: string;
-  /** A migrated database, for its caller to drop; a new one unless given. */
+  /** A migrated database, which the caller drops; by default a new one. */
   database?: TestDatabase;
-  /** Called once the schemas are there and before any service starts. */
+  /** Called after the migrations and before any service starts. */
   prepareDatabase?: (database: TestDatabase) => Promise<void>;
-  /** On top of what every service gets. */
+  /** Additional environment variables by service. */
   env?: Partial<Record<"edge" | "conversation" | "quota" | "llm-proxy", Record<string, string>>>;
 };
 
-/** The whole of Parley as an operator runs it: a database, four services, a single sign-on, and a provider that costs nothing. */
+/** A complete installation of Parley: a database, the four services as processes, an identity provider and the fake provider. */
 export type System = {
   edges: ServiceProcess[];
   conversation: ServiceProcess;
@@ -45,19 +45,20 @@ export type System = {
   sso: Sso;
   provider: FakeProvider;
   database: TestDatabase;
-  /** The public origin of an edge. */
+  /** Returns the public origin of an edge, by default the first. */
   url(edge?: number): string;
-  /** Starts one more process of a service on the same database; it is stopped with the system. */
-  startReplica(name: DatabaseOwner): Promise<ServiceProcess>;
-  /** Starts one more edge, with this on top of what the others have; it is stopped with the system. */
+  /** Starts another replica of a service. `stop` stops it too. */
+  startReplica(name: ServiceWithDatabase): Promise<ServiceProcess>;
+  /** Starts another edge with additional environment variables. `stop` stops it too. */
   startEdge(env: Record<string, string>): Promise<ServiceProcess>;
   stop(): Promise<void>;
 };
 
-export type DatabaseOwner = keyof typeof SCHEMAS;
-
-const SCHEMAS = { conversation: "conversation", quota: "quota", "llm-proxy": "llm" } as const;
-/** What the model proxy shows the provider. */
+const SCHEMAS = { conversation: "conversation", quota: "quota", "llm-proxy": "llm" } as const satisfies Record<
+  ServiceWithDatabase,
+  string
+>;
+/** The API key with which llm-proxy calls the provider. */
 export const PROVIDER_KEY = "sk-key-of-the-tests";
 
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
@@ -66,35 +67,36 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     startSso(),
     startFakeProvider(options.script),
   ]);
-  // The tests' server commits without waiting for its log; here a crash of the database must lose nothing, as in production.
+  // The tests' server commits asynchronously. These tests crash the database and must lose nothing, as in production.
   await query(database, `ALTER DATABASE "${database.name}" SET synchronous_commit = on`);
   const directory = await mkdtemp(join(tmpdir(), "parley-test-"));
   await options.prepareDatabase?.(database);
 
-  const define = {
-    quota: () => defineService("quota", { DATABASE_URL: ownUrl(database.url, "quota"), ...options.env?.quota }),
+  const create = {
+    quota: () =>
+      createService("quota", { DATABASE_URL: serviceDatabaseUrl(database.url, "quota"), ...options.env?.quota }),
     "llm-proxy": async () =>
-      defineService("llm-proxy", {
-        DATABASE_URL: ownUrl(database.url, "llm-proxy"),
+      createService("llm-proxy", {
+        DATABASE_URL: serviceDatabaseUrl(database.url, "llm-proxy"),
         OPENAI_API_KEY: PROVIDER_KEY,
         OPENAI_BASE_URL: provider.url,
         ...(options.llmConfig && { LLM_CONFIG: await writeConfig(directory, options.llmConfig(provider.url)) }),
         ...options.env?.["llm-proxy"],
       }),
     conversation: () =>
-      defineService("conversation", {
-        DATABASE_URL: ownUrl(database.url, "conversation"),
+      createService("conversation", {
+        DATABASE_URL: serviceDatabaseUrl(database.url, "conversation"),
         QUOTA_TARGET: `127.0.0.1:${quota.port}`,
         LLM_TARGET: `127.0.0.1:${llm.port}`,
         ...options.env?.conversation,
       }),
   };
-  const quota = await define.quota();
-  const llm = await define["llm-proxy"]();
-  const conversation = await define.conversation();
+  const quota = await create.quota();
+  const llm = await create["llm-proxy"]();
+  const conversation = await create.conversation();
   const replicas: ServiceProcess[] = [];
-  const defineEdge = (env: Record<string, string> = {}) =>
-    defineService("edge", {
+  const createEdge = (env: Record<string, string> = {}) =>
+    createService("edge", {
       CONVERSATION_TARGET: `127.0.0.1:${conversation.port}`,
       QUOTA_TARGET: `127.0.0.1:${quota.port}`,
       LLM_TARGET: `127.0.0.1:${llm.port}`,
@@ -105,7 +107,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       ...options.env?.edge,
       ...env,
     });
-  const edges = await Promise.all(Array.from({ length: options.edges ?? 1 }, () => defineEdge()));
+  const edges = await Promise.all(Array.from({ length: options.edges ?? 1 }, () => createEdge()));
   await Promise.all([quota, llm, conversation, ...edges].map((service) => service.start()));
 
   return {
@@ -123,13 +125,13 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       return `http://127.0.0.1:${port}`;
     },
     async startReplica(name) {
-      const replica = await define[name]();
+      const replica = await create[name]();
       await replica.start();
       replicas.push(replica);
       return replica;
     },
     async startEdge(env) {
-      const edge = await defineEdge(env);
+      const edge = await createEdge(env);
       await edge.start();
       edges.push(edge);
       return edge;
@@ -144,24 +146,24 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   };
 }
 
-/** On the run's own server a copy of what its setup migrated. */
+/** Copies the migrated template database of the run's server, or migrates a new database on another server. */
 async function createMigratedDatabase(serverUrl: string | undefined): Promise<TestDatabase> {
   if (serverUrl === undefined) return createDatabase(undefined, { template: inject("migratedDatabase") });
   const database = await createDatabase(undefined, { serverUrl });
-  const services = Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[];
+  const services = Object.keys(SCHEMAS) as ServiceWithDatabase[];
   await Promise.all(services.map((name) => runMigrations(name, database.url, PASSWORD)));
   return database;
 }
 
-/** JSON is YAML. */
 async function writeConfig(directory: string, config: object): Promise<string> {
   const path = join(directory, "llm.yaml");
+  // JSON is valid YAML.
   await writeFile(path, JSON.stringify(config));
   return path;
 }
 
-/** A service's own URL: its login role, its own password. */
-export function ownUrl(adminUrl: string, service: DatabaseOwner): string {
+/** Returns the database URL with the service's role and password. */
+export function serviceDatabaseUrl(adminUrl: string, service: ServiceWithDatabase): string {
   const url = new URL(adminUrl);
   url.username = `parley_${SCHEMAS[service]}`;
   url.password = PASSWORD;
@@ -170,7 +172,7 @@ export function ownUrl(adminUrl: string, service: DatabaseOwner): string {
 
 export type Tenant = { workspaceId: string; botSlug: string; publicKey: string; origin: string };
 
-/** A workspace with a bot and a key for `origin`. */
+/** Creates a workspace with a bot and a public key for `origin`. */
 export async function createTenant(
   admin: Admin,
   {

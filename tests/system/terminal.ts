@@ -4,20 +4,20 @@ import { findCommand, scrubbedEnv } from "@parley/test-support";
 import { vi } from "vitest";
 import { root } from "./processes.ts";
 
-/** A command in a terminal of its own, as a person at a keyboard has it. */
+/** A command that runs in a pseudo-terminal. */
 export type Terminal = {
+  /** Returns everything written to the terminal, with control sequences. */
   screen(): string;
-  /** Waits until the screen shows it. */
-  shows(text: string, timeoutMs: number): Promise<void>;
+  waitFor(text: string, timeoutMs: number): Promise<void>;
   type(keys: string): void;
-  /** The command's exit code, once it has ended. */
+  /** Resolves with the command's exit code. */
   exited: Promise<number | null>;
   kill(): void;
 };
 
 export const CTRL_C = "\u0003";
 
-/** Whether this system can give a terminal: util-linux's `script`. */
+/** Whether this machine has util-linux's `script`, which creates the pseudo-terminal. */
 export const hasTerminal = process.platform === "linux" && findCommand("script") !== undefined;
 
 export function openTerminal(command: string, env: Record<string, string>): Terminal {
@@ -32,7 +32,7 @@ export function openTerminal(command: string, env: Record<string, string>): Term
   });
   return {
     screen: () => screen,
-    shows: async (text, timeoutMs) => {
+    waitFor: async (text, timeoutMs) => {
       await vi.waitFor(() => {
         if (!screen.includes(text)) throw new Error(`the screen does not show "${text}":\n${screen}`);
       }, timeoutMs);

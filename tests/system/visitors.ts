@@ -1,44 +1,47 @@
 import { type ChatFields, type ChatResult, postChat, readChat } from "./chat.ts";
 import type { Tenant } from "./system.ts";
 
-/** What a visitor saw: a stream to its end, a plain answer, or a connection that broke. */
-export type Seen =
-  | { kind: "stream"; result: ChatResult; finish: string }
+/** The result of one chat request: a stream read to its end, a response that is no stream, or a broken connection. */
+export type VisitResult =
+  | { kind: "stream"; chat: ChatResult; finishReason: string }
   | { kind: "plain"; status: number }
   | { kind: "broken" };
 
 let visitors = 0;
 
-/** An address nobody else has, for edges that trust the tests as their proxy. */
+/** Returns an unused client address, for the X-Forwarded-For header. */
 export function newAddress(): string {
   const n = visitors++;
   return `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
 }
 
-/** One message from an address of its own; whatever happens to the connection is seen, never thrown. */
-export async function visit(baseUrl: string, tenant: Tenant, fields: ChatFields = {}): Promise<Seen> {
+/** Sends one message from an address of its own. Returns connection errors as a result instead of throwing. */
+export async function visit(baseUrl: string, tenant: Tenant, fields: ChatFields = {}): Promise<VisitResult> {
   try {
     const response = await postChat(baseUrl, tenant, fields, { headers: { "x-forwarded-for": newAddress() } });
     if (response.status !== 200) {
       await response.text();
       return { kind: "plain", status: response.status };
     }
-    const result = await readChat(response);
-    return { kind: "stream", result, finish: String(result.done?.finish_reason) };
+    const chat = await readChat(response);
+    return { kind: "stream", chat, finishReason: String(chat.done?.finish_reason) };
   } catch {
     return { kind: "broken" };
   }
 }
 
-/** How often each end was seen. */
-export function countEnds(seen: readonly Seen[]): Record<string, number> {
+/** Returns the finish reason of a stream, the status of another response, or "broken". */
+export function outcomeOf(result: VisitResult): string {
+  if (result.kind === "stream") return result.finishReason;
+  return result.kind === "plain" ? String(result.status) : "broken";
+}
+
+/** Counts visits by outcome. */
+export function countOutcomes(results: readonly VisitResult[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const each of seen) {
-    const end = each.kind === "stream" ? each.finish : each.kind === "plain" ? String(each.status) : "broken";
-    counts[end] = (counts[end] ?? 0) + 1;
-  }
+  for (const outcome of results.map(outcomeOf)) counts[outcome] = (counts[outcome] ?? 0) + 1;
   return counts;
 }
 
-/** Behind edges that trust the tests as their proxy, each visitor has an address of its own. */
-export const TRUST_THE_TESTS = { TRUSTED_PROXIES: "127.0.0.0/8" };
+/** Environment of an edge that trusts the tests as its proxy, so that each visitor can have an address of its own. */
+export const TRUST_TEST_PROXY = { TRUSTED_PROXIES: "127.0.0.0/8" };

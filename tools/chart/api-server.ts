@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Manifest } from "./manifest.ts";
 
-/** The kinds that the chart renders with the minimal values, with their names in URLs: helm looks up each before it renders. */
+/** The kinds that the chart renders with the minimal values, with their plural in URLs. Helm looks up each before it renders. */
 const KINDS: [apiVersion: string, kind: string, plural: string][] = [
   ["v1", "Service", "services"],
   ["v1", "ServiceAccount", "serviceaccounts"],
@@ -16,25 +16,25 @@ const NOT_FOUND = { kind: "Status", apiVersion: "v1", status: "Failure", reason:
 
 export type ApiServer = {
   url: string;
-  /** The paths that were asked for. */
+  /** The requested paths. */
   requested: string[];
   stop(): Promise<void>;
 };
 
-/** Serves a namespace with these objects and no others to `helm template --dry-run=server`: discovery and reads by name. */
+/** Starts a Kubernetes API for `helm template --dry-run=server`, with discovery and these objects of one namespace. */
 export async function startApiServer(namespace: string, objects: readonly Manifest[]): Promise<ApiServer> {
-  const answers = new Map<string, object>(discovery());
+  const responses = new Map<string, object>(discovery());
   for (const object of objects) {
     const [, , plural] = KINDS.find(([, kind]) => kind === object.kind) ?? [];
-    answers.set(`${rootOf(object.apiVersion)}/namespaces/${namespace}/${plural}/${object.metadata.name}`, object);
+    responses.set(`${rootOf(object.apiVersion)}/namespaces/${namespace}/${plural}/${object.metadata.name}`, object);
   }
   const requested: string[] = [];
   const server = createServer((request, response) => {
     const { pathname } = new URL(String(request.url), "http://localhost");
     requested.push(pathname);
-    const answer = answers.get(pathname);
-    response.writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" });
-    response.end(JSON.stringify(answer ?? NOT_FOUND));
+    const body = responses.get(pathname);
+    response.writeHead(body === undefined ? 404 : 200, { "content-type": "application/json" });
+    response.end(JSON.stringify(body ?? NOT_FOUND));
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   return {
@@ -47,7 +47,7 @@ export async function startApiServer(namespace: string, objects: readonly Manife
   };
 }
 
-function discovery(): [path: string, answer: object][] {
+function discovery(): [path: string, body: object][] {
   const apiVersions = [...new Set(KINDS.map(([apiVersion]) => apiVersion))];
   const groups = apiVersions.flatMap((groupVersion) => {
     const [name, version] = groupVersion.split("/");

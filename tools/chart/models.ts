@@ -15,15 +15,15 @@ import { Service } from "kubernetes-models/v1/Service";
 import { ServiceAccount } from "kubernetes-models/v1/ServiceAccount";
 
 type KnownKind = {
-  /** Each model takes data of its own shape; whether a document has it is what the model checks. */
+  /** Validates a document of this kind. */
   model: new (
     data: never,
   ) => Model<unknown>;
-  /** Where the type of the same shape is imported from. */
+  /** The module of the kind's type. */
   module: string;
 };
 
-/** Every kind that the chart may make, by `apiVersion/kind`. */
+/** Every kind that the chart may render, by `apiVersion/kind`. */
 export const KNOWN_KINDS: Readonly<Record<string, KnownKind>> = {
   "apps/v1/Deployment": { model: Deployment, module: "kubernetes-models/apps/v1/Deployment" },
   "autoscaling/v2/HorizontalPodAutoscaler": {

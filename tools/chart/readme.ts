@@ -1,27 +1,28 @@
 import { isMap, isScalar, type Pair, parseDocument, type YAMLMap } from "yaml";
 import { replaceSection } from "../section.ts";
 
-/** Returns the README with its table of values generated anew from values.yaml. Throws when a value has no description. */
+/** Returns the README with its table of values regenerated from values.yaml. Throws if a value has no description. */
 export function withValuesTable(readme: string, valuesYaml: string): string {
   return replaceSection(readme, "values", valuesTable(valuesYaml));
 }
 
 function valuesTable(valuesYaml: string): string {
   const { contents } = parseDocument(valuesYaml);
-  if (!isMap(contents)) throw new Error("values.yaml is no map");
+  if (!isMap(contents)) throw new Error("values.yaml is not a map");
   const rows = rowsOf(contents as YAMLMap, "");
-  return ["| value | default | what it is |", "| --- | --- | --- |", ...rows].join("\n");
+  return ["| value | default | description |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
 function rowsOf(map: YAMLMap, prefix: string): string[] {
   return (map.items as Pair[]).flatMap((pair, index) => {
-    if (!isScalar(pair.key)) throw new Error(`${prefix}: a key that is no word`);
+    if (!isScalar(pair.key)) throw new Error(`${prefix}: a key that is not a scalar`);
     const name = `${prefix}${String(pair.key.value)}`;
-    // The comment over a map's first key belongs to the map itself.
+    // The parser attaches the comment above a map's first key to the map.
     const comment = pair.key.commentBefore ?? (index === 0 ? map.commentBefore : undefined) ?? "";
     const description = describe(comment);
-    if (description !== undefined) return [`| \`${name}\` | ${shown(pair.value)} | ${description} |`];
-    if (!isMap(pair.value) || pair.value.items.length === 0) throw new Error(`values.yaml says nothing of ${name}`);
+    if (description !== undefined) return [`| \`${name}\` | ${defaultCell(pair.value)} | ${description} |`];
+    if (!isMap(pair.value) || pair.value.items.length === 0)
+      throw new Error(`values.yaml has no description of ${name}`);
     return rowsOf(pair.value as YAMLMap, `${name}.`);
   });
 }
@@ -32,7 +33,7 @@ function describe(comment: string): string | undefined {
   return start === -1 ? undefined : lines.slice(start).join(" ").slice(3).replaceAll("|", "\\|");
 }
 
-function shown(value: unknown): string {
+function defaultCell(value: unknown): string {
   const plain = isMap(value) || (typeof value === "object" && value !== null && "toJSON" in value);
   const json = JSON.stringify(plain ? (value as { toJSON(): unknown }).toJSON() : value);
   return `\`${json.replaceAll("|", "\\|")}\``;

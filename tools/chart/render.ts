@@ -6,7 +6,7 @@ import { type Manifest, parseManifests } from "./manifest.ts";
 
 export const CHART = fileURLToPath(new URL("../../charts/parley/", import.meta.url));
 
-/** The names of the values files that the chart is checked with: `minimal` for ci/minimal-values.yaml. */
+/** Returns the names of the values files in ci/, for example `minimal` for ci/minimal-values.yaml. */
 export async function valuesNames(): Promise<string[]> {
   const files = await readdir(join(CHART, "ci"));
   return files.flatMap((file) => /^(.+)-values\.yaml$/.exec(file)?.[1] ?? []).sort();
@@ -28,17 +28,17 @@ export function template(
 
 export type Rendered = { manifests: Manifest[] };
 
-const rendered = new Map<string, Promise<Rendered>>();
+const cache = new Map<string, Promise<Rendered>>();
 
-/** The chart rendered, once for the same arguments; throws with what helm said when it cannot be. */
+/** Renders the chart, once for the same arguments. Throws helm's output if it fails. */
 export function render(name: string, sets: readonly string[] = []): Promise<Rendered> {
   const key = [name, ...sets].join(" ");
-  const known = rendered.get(key) ?? renderAnew(name, sets);
-  rendered.set(key, known);
-  return known;
+  const rendered = cache.get(key) ?? renderUncached(name, sets);
+  cache.set(key, rendered);
+  return rendered;
 }
 
-async function renderAnew(name: string, sets: readonly string[]): Promise<Rendered> {
+async function renderUncached(name: string, sets: readonly string[]): Promise<Rendered> {
   const { code, output } = await template(name, sets);
   if (code !== 0) throw new Error(output);
   return { manifests: parseManifests(output) };

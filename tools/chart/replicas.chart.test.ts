@@ -6,8 +6,8 @@ import { type Manifest, parseManifests } from "./manifest.ts";
 import { template } from "./render.ts";
 
 /**
- * Deployments of Kubernetes 1.34.4 after what their names describe, as `kubectl get --show-managed-fields` printed them, shortened to the
- * fields that the chart reads. Those that are "autoscaled" or "stopped" (by kubectl scale) were "fixed" before.
+ * Deployments of Kubernetes 1.34.4 in different states, from `kubectl get --show-managed-fields`, reduced to the fields that the chart reads.
+ * The "autoscaled" and "stopped" (with kubectl scale) Deployments were "fixed" before.
  */
 const live = JSON.parse(await readFile(new URL("./live-deployments.json", import.meta.url), "utf8")) as Record<
   string,
@@ -16,11 +16,11 @@ const live = JSON.parse(await readFile(new URL("./live-deployments.json", import
 
 const HPA = { apiVersion: "autoscaling/v2", kind: "HorizontalPodAutoscaler", metadata: { name: "parley-edge" } };
 
-/** What an upgrade does in a cluster with these objects: the number of edge replicas that it sends, if any, and what it looks up. */
+/** Runs an upgrade in a cluster with these objects. Returns the edge replicas that it sends, if any, and the requested paths. */
 async function upgrade(objects: readonly Manifest[], sets: readonly string[]) {
   const server = await startApiServer("chat", objects);
   onTestFinished(() => server.stop());
-  // Without a kubeconfig, whose credentials helm would send.
+  // An empty kubeconfig, because helm would send the credentials of a real one.
   const connection = ["--dry-run=server", `--kube-apiserver=${server.url}`, `--kubeconfig=${devNull}`];
   const flags = ["--is-upgrade", "--disable-openapi-validation"];
   const { code, output } = await template("minimal", sets, [...connection, ...flags]);
@@ -34,7 +34,7 @@ async function upgrade(objects: readonly Manifest[], sets: readonly string[]) {
 
 function deployment(state: string): Manifest {
   const found = live[state];
-  if (found === undefined) throw new Error(`no Deployment was recorded as ${state}`);
+  if (found === undefined) throw new Error(`live-deployments.json has no Deployment ${state}`);
   return found;
 }
 
@@ -53,16 +53,16 @@ describe("an upgrade with autoscaling on", () => {
     expect(await upgrade([deployment(state), HPA], on)).toMatchObject({ replicas: undefined });
   });
 
-  it("sends the live number although minReplicas is more, which the autoscaler corrects", async () => {
+  it("sends the live number even if minReplicas is larger, because the autoscaler corrects it", async () => {
     const atLeastFour = [...on, "edge.autoscaling.minReplicas=4"];
     expect(await upgrade([deployment("fixed")], atLeastFour)).toMatchObject({ replicas: 3 });
   });
 
-  it("starts a Deployment that is stopped, which its autoscaler does not", async () => {
+  it("starts a stopped Deployment, because its autoscaler does not", async () => {
     expect(await upgrade([deployment("stopped"), HPA], on)).toMatchObject({ replicas: 2 });
   });
 
-  it("sends no number when there is no Deployment yet", async () => {
+  it("sends no number if the Deployment does not exist", async () => {
     expect(await upgrade([], on)).toMatchObject({ replicas: undefined });
   });
 });
@@ -71,21 +71,21 @@ describe("an upgrade with autoscaling off", () => {
   const off = ["edge.replicas=7"];
 
   it.each(["autoscaled", "autoscaled from the start", "autoscaled by Helm 3"])(
-    "sends the live number to a Deployment that is %s, while its autoscaler exists",
+    "sends the live number to a Deployment that is %s while its autoscaler exists",
     async (state) => {
       expect(await upgrade([deployment(state), HPA], off)).toMatchObject({ replicas: 5 });
     },
   );
 
   it.each(["autoscaled", "autoscaled from the start", "autoscaled by Helm 3"])(
-    "sends the values' number to a Deployment that is %s, once its autoscaler is gone",
+    "sends the values' number to a Deployment that is %s after its autoscaler was deleted",
     async (state) => {
       expect(await upgrade([deployment(state)], off)).toMatchObject({ replicas: 7 });
     },
   );
 
   it.each(["fixed", "fixed by Helm 3", "stopped"])(
-    "sends the values' number to a Deployment that is %s, and needs no access to autoscalers",
+    "sends the values' number to a Deployment that is %s without reading autoscalers",
     async (state) => {
       const { replicas, requested } = await upgrade([deployment(state), HPA], off);
       expect(replicas).toBe(7);

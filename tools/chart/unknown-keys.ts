@@ -9,11 +9,11 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const CACHE = join(ROOT, "tools/node_modules");
 
 /**
- * Keys that Kubernetes does not know, and would drop without a word. Each document becomes a constant of its kind's type, and the
- * compiler names what the type does not have. One run of the compiler for all of them.
+ * Returns the keys that Kubernetes does not know and would silently drop. Writes each document as a constant of its kind's type and
+ * type-checks all of them in one run.
  */
 export async function unknownKeys(manifests: readonly Manifest[]): Promise<string[]> {
-  // Inside the package, so that the types resolve.
+  // Inside node_modules, so that the types resolve.
   const folder = await mkdtemp(join(CACHE, ".manifests-"));
   try {
     const file = join(folder, "manifests.ts");
@@ -38,7 +38,7 @@ function asConstant(manifest: Manifest, index: number): string {
   return `export const document${index}: ${type} = ${JSON.stringify(manifest, null, 1)};`;
 }
 
-/** The index of the block that line `row` (from 1) of the blocks joined belongs to. */
+/** Returns the index of the block that contains line `row` (from 1) of the joined blocks. */
 function documentAt(blocks: readonly string[], row: number): number {
   let last = 0;
   return blocks.findIndex((block) => {
@@ -65,7 +65,7 @@ async function compile(folder: string): Promise<string[]> {
   return new Promise((resolve, reject) => {
     const command = join(ROOT, "node_modules/.bin/tsc");
     execFile(command, ["--project", folder], { cwd: ROOT, timeout: 60_000 }, (error, stdout, stderr) => {
-      if (error !== null && stdout === "") reject(new Error(`the compiler failed: ${stderr}`, { cause: error }));
+      if (error !== null && stdout === "") reject(new Error(`tsc failed: ${stderr}`, { cause: error }));
       else resolve(stdout.split("\n"));
     });
   });

@@ -1,7 +1,7 @@
 import { type Manifest, nameOf } from "./manifest.ts";
 import { KNOWN_KINDS } from "./models.ts";
 
-/** Wrong types, enums and missing fields, by the schemas of Kubernetes itself. Unknown keys are unknownKeys' part. */
+/** Returns wrong types, invalid enum values and missing fields, by Kubernetes' schemas. `unknownKeys` finds unknown keys. */
 export function schemaProblems(manifests: readonly Manifest[]): string[] {
   return manifests.flatMap((manifest) => {
     const known = KNOWN_KINDS[`${manifest.apiVersion}/${manifest.kind}`];

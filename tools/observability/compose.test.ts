@@ -9,31 +9,31 @@ type Service = { command?: string[]; volumes: string[] };
 const read = async (path: string): Promise<unknown> => parse(await readFile(join(ROOT, path), "utf8"));
 const { services } = (await read("docker-compose.yml")) as { services: Record<"prometheus" | "grafana", Service> };
 
-/** Returns the file of the repository that a container sees at this path. */
-function mounted({ volumes }: Service, path: string): string {
+/** Returns the repository path that is mounted at a container's path. */
+function mountSource({ volumes }: Service, path: string): string {
   for (const volume of volumes) {
     const [source = "", target = ""] = volume.split(":");
     if (source.startsWith("./") && `${path}/`.startsWith(`${target}/`)) return join(source, path.slice(target.length));
   }
-  throw new Error(`nothing is mounted at ${path}`);
+  throw new Error(`no volume is mounted at ${path}`);
 }
 
-// Docker makes an empty directory of a mount whose source is missing, and starts the container all the same.
+// If the source of a mount is missing, Docker creates an empty directory and starts the container.
 test("docker compose's Prometheus loads the chart's alerts", async () => {
   const { prometheus } = services;
   const option = prometheus.command?.find((each) => each.startsWith("--config.file="));
   const config = String(option).replace("--config.file=", "");
-  const { rule_files } = (await read(mounted(prometheus, config))) as { rule_files: string[] };
-  const rules = rule_files.map((file) => mounted(prometheus, resolve(dirname(config), file)));
+  const { rule_files } = (await read(mountSource(prometheus, config))) as { rule_files: string[] };
+  const rules = rule_files.map((file) => mountSource(prometheus, resolve(dirname(config), file)));
   expect(rules).toEqual(["charts/parley/files/alerts.yaml"]);
   await access(join(ROOT, String(rules[0])));
 });
 
 test("docker compose's Grafana loads the chart's dashboards", async () => {
   const { grafana } = services;
-  const provisioning = mounted(grafana, "/etc/grafana/provisioning/dashboards/parley.yml");
+  const provisioning = mountSource(grafana, "/etc/grafana/provisioning/dashboards/parley.yml");
   const { providers } = (await read(provisioning)) as { providers: { options: { path: string } }[] };
-  const folders = providers.map(({ options }) => mounted(grafana, options.path));
+  const folders = providers.map(({ options }) => mountSource(grafana, options.path));
   expect(folders).toEqual(["charts/parley/files/dashboards"]);
   await access(join(ROOT, String(folders[0])));
 });

@@ -15,7 +15,7 @@ export function rulesOf(alertsYaml: string): Rule[] {
   return (parse(alertsYaml) as { groups: { rules: Rule[] }[] }).groups.flatMap(({ rules }) => rules);
 }
 
-/** Returns docs/operations/dashboards.md with its tables of alerts and panels generated anew. */
+/** Returns docs/operations/dashboards.md with regenerated tables of alerts and panels. */
 export function dashboardsDocument(document: string, alertsYaml: string): string {
   const panels = Object.values(DASHBOARDS).map(panelTables).join("\n\n");
   return replaceSection(replaceSection(document, "alerts", alertTable(alertsYaml)), "panels", panels);
@@ -25,21 +25,21 @@ function alertTable(alertsYaml: string): string {
   const rows = rulesOf(alertsYaml).flatMap(({ alert, labels, annotations }) => {
     if (alert === undefined) return [];
     const summary = String(annotations?.summary).replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, "`$1`");
-    return [[linked(alert), String(labels?.severity), summary]];
+    return [[linkAlerts(alert), String(labels?.severity), summary]];
   });
   return table(["alert", "severity", "it means"], rows);
 }
 
 function panelTables({ title, description, rows }: Dashboard): string {
   const tables = rows.map(({ title: row, panels }) => {
-    const cells = panels.map(({ title: panel, shows, normal, act }) => [panel, shows, normal, linked(act)]);
+    const cells = panels.map(({ title: panel, shows, normal, act }) => [panel, shows, normal, linkAlerts(act)]);
     return `#### ${row}\n\n${table(["panel", "what it shows", "what is normal", "when to act"], cells)}`;
   });
   return [`### ${title.replace("Parley / ", "")}`, description, ...tables].join("\n\n");
 }
 
-/** Links the alerts that a text names to their runbooks. */
-function linked(text: string): string {
+/** Links the alerts in a text to their runbooks. */
+function linkAlerts(text: string): string {
   return text.replaceAll(/\bParley[A-Z]\w+/g, "[$&](runbooks/$&.md)");
 }
 

@@ -17,36 +17,36 @@ test("the generated files are up to date", async () => {
   expect(await observabilityProblems()).toEqual([]);
 });
 
-test("each alert has its runbook, and each runbook its alert", async () => {
+test("each alert has a runbook, and each runbook an alert", async () => {
   const pages = (await readdir(join(ROOT, RUNBOOKS))).sort();
   expect(pages).toEqual(alerts.map(({ alert }) => `${alert}.md`).sort());
   for (const { alert, annotations } of alerts) expect(annotations?.runbook_url).toBe(`${RUNBOOKS}/${alert}.md`);
 });
 
-test.each(alerts.map(({ alert }) => String(alert)))("the runbook of %s has the three sections", async (alert) => {
+test.each(alerts.map(({ alert }) => String(alert)))("the runbook of %s has its three sections", async (alert) => {
   const page = await readFile(join(ROOT, RUNBOOKS, `${alert}.md`), "utf8");
   const headings = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
   expect(headings).toEqual([alert, "What it means", "How to see", "Fix"]);
 });
 
-test("each panel and each alert that a panel or a runbook names exists", async () => {
+test("panels and runbooks mention only existing panels and alerts", async () => {
   const pages = alerts.map(({ alert }) => readFile(join(ROOT, RUNBOOKS, `${alert}.md`), "utf8"));
   const texts = [...panels.map(({ act, normal }) => `${act} ${normal}`), ...(await Promise.all(pages))].join("\n");
   const titles = new Set([...panels.map(({ title }) => title), "Status → Targets"]);
-  const namedPanels = [...texts.matchAll(/(?<!\w)_([A-Z][^_\n]*)_(?!\w)/g)].map(([, title = ""]) => title);
-  expect(namedPanels.length).toBeGreaterThan(panels.length / 2);
-  expect(namedPanels.filter((title) => !titles.has(title))).toEqual([]);
+  const mentionedPanels = [...texts.matchAll(/(?<!\w)_([A-Z][^_\n]*)_(?!\w)/g)].map(([, title = ""]) => title);
+  expect(mentionedPanels.length).toBeGreaterThan(panels.length / 2);
+  expect(mentionedPanels.filter((title) => !titles.has(title))).toEqual([]);
   const names = new Set(alerts.map(({ alert }) => alert));
   expect(texts.match(/\bParley[A-Z]\w+/g)?.filter((name) => !names.has(name))).toEqual([]);
 });
 
-test("no dashboard and no alert asks for a metric that nobody has", () => {
-  const known = new Set(
+test("dashboards and alerts use only exported metrics", () => {
+  const exported = new Set(
     documentedMetrics().flatMap(({ name, type }) =>
       type === "histogram" ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
     ),
   );
   const exprs = [...panels.flatMap(({ queries }) => queries.map(({ expr }) => expr)), ...rules.map(({ expr }) => expr)];
-  const asked = new Set(exprs.flatMap((expr) => expr.match(/\bparley_\w+/g) ?? []));
-  expect([...asked].filter((name) => !known.has(name))).toEqual([]);
+  const used = new Set(exprs.flatMap((expr) => expr.match(/\bparley_\w+/g) ?? []));
+  expect([...used].filter((name) => !exported.has(name))).toEqual([]);
 });

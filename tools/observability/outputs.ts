@@ -10,8 +10,8 @@ import { metricsDocument } from "./metrics-document.ts";
 const DOCUMENT = "docs/operations/dashboards.md";
 
 /**
- * Generates docs/metrics.md from the metrics' registrations, Grafana's JSON from the dashboards, and the tables of the dashboards' document
- * from the dashboards and the alerts: texts by path from the repository's root.
+ * Generates docs/metrics.md from the metric definitions, Grafana's JSON from the dashboards, and the tables of the dashboards document from
+ * the dashboards and the alerts. Returns the texts by repository path.
  */
 export async function observabilityOutputs(): Promise<Map<string, string>> {
   const read = (path: string) => readFile(join(ROOT, path), "utf8");
@@ -20,7 +20,7 @@ export async function observabilityOutputs(): Promise<Map<string, string>> {
     [DOCUMENT, dashboardsDocument(await read(DOCUMENT), await read("charts/parley/files/alerts.yaml"))],
   ]);
   for (const [name, dashboard] of Object.entries(DASHBOARDS)) {
-    // In the chart, because Helm reads no file outside it. docker-compose.yml mounts the same folder.
+    // Helm reads only files inside the chart. docker-compose.yml mounts the same folder.
     outputs.set(
       `charts/parley/files/dashboards/${name}.json`,
       `${JSON.stringify(grafanaJson(dashboard), undefined, 2)}\n`,
@@ -29,12 +29,12 @@ export async function observabilityOutputs(): Promise<Map<string, string>> {
   return outputs;
 }
 
-/** Lists stale generated files. */
+/** Returns the stale generated files. */
 export async function observabilityProblems(): Promise<Problems> {
   const outputs = [...(await observabilityOutputs())];
   const problems = outputs.map(async ([path, text]) => {
-    const there = await readFile(join(ROOT, path), "utf8").catch(() => undefined);
-    return there === text ? [] : [`${path} is stale: run pnpm generate:observability`];
+    const committed = await readFile(join(ROOT, path), "utf8").catch(() => undefined);
+    return committed === text ? [] : [`${path} is stale: run pnpm generate:observability`];
   });
   return (await Promise.all(problems)).flat();
 }

@@ -1,61 +1,61 @@
 import type { System } from "../../../tests/system/system.ts";
-import { teachBot } from "./ask.ts";
-import { refusals, type Scores, score } from "./score.ts";
-import { type OutsideQuestion, type Question, readRelevanceSet, type Split } from "./set.ts";
+import { createKnowledgeBot } from "./knowledge-bot.ts";
+import { type Question, readRelevanceSet, type Split, type UnanswerableQuestion } from "./relevance-set.ts";
+import { type QuestionResult, type Scores, score, shareOfRefusals } from "./score.ts";
 
-/** What may be looked at while the retriever is worked on, what is only ever measured, and both. */
+/** One half of the relevance set (see its README) or the whole set. */
 export type Part = Split | "all";
 
-export type Measured = Record<Part, Scores & { refused: number; nearMissesRefused: number }>;
+export type RelevanceScores = Record<Part, Scores & { refused: number; nearMissesRefused: number }>;
 
-/** Asks a fresh bot all questions of the relevance set. */
-export async function measureRelevance(system: System): Promise<Measured> {
+/** Asks a new bot all questions of the relevance set and returns the scores. */
+export async function measureRelevance(system: System): Promise<RelevanceScores> {
   const set = readRelevanceSet();
-  const asker = await teachBot(system, set.documents);
+  const bot = await createKnowledgeBot(system, set.documents);
   try {
-    const askAll = async <Q extends Question | OutsideQuestion>(questions: readonly Q[]) => {
-      const asked: { question: Q; outcome: Awaited<ReturnType<typeof asker.ask>> }[] = [];
-      for (const question of questions) asked.push({ question, outcome: await asker.ask(question.question) });
-      return asked;
+    const askAll = async <Q extends Question | UnanswerableQuestion>(questions: readonly Q[]) => {
+      const results: { question: Q; result: QuestionResult }[] = [];
+      for (const question of questions) results.push({ question, result: await bot.ask(question.question) });
+      return results;
     };
     const answerable = await askAll(set.questions);
     const unanswerable = await askAll(set.unanswerable);
     const nearMisses = await askAll(set.nearMisses);
     const scoresOf = (part: Part) => {
-      const within = <T extends { question: { split: Split } }>(asked: readonly T[]) =>
-        asked.filter(({ question }) => part === "all" || question.split === part);
+      const inPart = <T extends { question: { split: Split } }>(results: readonly T[]) =>
+        results.filter(({ question }) => part === "all" || question.split === part);
       return {
-        ...score(within(answerable)),
-        refused: refusals(within(unanswerable).map(({ outcome }) => outcome)),
-        nearMissesRefused: refusals(within(nearMisses).map(({ outcome }) => outcome)),
+        ...score(inPart(answerable)),
+        refused: shareOfRefusals(inPart(unanswerable).map(({ result }) => result)),
+        nearMissesRefused: shareOfRefusals(inPart(nearMisses).map(({ result }) => result)),
       };
     };
-    return { dev: scoresOf("dev"), held: scoresOf("held"), all: scoresOf("all") };
+    return { dev: scoresOf("dev"), holdout: scoresOf("holdout"), all: scoresOf("all") };
   } finally {
-    asker.close();
+    bot.close();
   }
 }
 
-/** Milliseconds of each search on a bot that knows the set's documents so many times over. */
+/** Measures searches on a bot with `copies` copies of the set's documents. Returns the milliseconds of each search. */
 export async function measureSearches(system: System, copies: number, rounds: number): Promise<number[]> {
   const { documents, questions } = readRelevanceSet();
   const many = Array.from({ length: copies }, (_, copy) =>
     documents.map(({ name, text }) => ({ name: `${copy}/${name}`, text })),
   );
-  const asker = await teachBot(system, many.flat());
+  const bot = await createKnowledgeBot(system, many.flat());
   try {
     const times: number[] = [];
-    // The first round brings the index into memory.
+    // Round 0 is the warm-up: it reads the index into memory.
     for (let round = 0; round <= rounds; round++)
       for (const { question } of questions) {
-        const ms = await asker.searchMs(question);
+        const ms = await bot.measureSearchMs(question);
         if (round > 0) times.push(ms);
       }
     return times;
   } finally {
-    asker.close();
+    bot.close();
   }
 }
 
-/** The goals, on the whole set, and of a search among 10,000 chunks. */
-export const GOALS = { recallAt5: 0.85, answered: 0.8, refused: 0.95, searchMs: 100 };
+/** Goals for the whole set, and for a search among 10,000 chunks. */
+export const GOALS = { hitRateAt5: 0.85, answered: 0.8, refused: 0.95, searchMs: 100 };

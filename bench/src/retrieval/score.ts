@@ -1,44 +1,44 @@
-import { plainText, type Question } from "./set.ts";
+import { plainText, type Question } from "./relevance-set.ts";
 
-/** What was found and answered for a question. */
-export type Outcome = {
+/** The passages that were found for a question, and the model's answer. */
+export type QuestionResult = {
   /** The passages' texts, best first. */
   passages: string[];
   answer: string;
 };
 
 export type Scores = {
-  /** The share of the questions whose passage is among the first five. */
-  recallAt5: number;
-  /** The mean of 1 / the rank of the first passage that answers; 0 where none does. */
+  /** Share of the questions with an answering passage among the first five. */
+  hitRateAt5: number;
+  /** Mean of 1 / the rank of the first answering passage; 0 for a question without one. */
   meanReciprocalRank: number;
-  /** The share of the answers that hold a passage that answers. */
+  /** Share of the answers that contain an answering passage. */
   answered: number;
 };
 
-export function score(asked: readonly { question: Question; outcome: Outcome }[]): Scores {
-  const ranks = asked.map(({ question, outcome }) => rankOf(question, outcome));
-  const holds = asked.filter(({ question, outcome }) => holdsAny(outcome.answer, question));
-  const share = (count: number) => count / asked.length;
+export function score(results: readonly { question: Question; result: QuestionResult }[]): Scores {
+  const ranks = results.map(({ question, result }) => rankOf(question, result));
+  const answered = results.filter(({ question, result }) => containsPassage(result.answer, question));
+  const share = (count: number) => count / results.length;
   return {
-    recallAt5: share(ranks.filter((rank) => rank <= 5).length),
+    hitRateAt5: share(ranks.filter((rank) => rank <= 5).length),
     meanReciprocalRank: share(ranks.reduce((sum, rank) => sum + 1 / rank, 0)),
-    answered: share(holds.length),
+    answered: share(answered.length),
   };
 }
 
-/** From 1; infinite when no passage answers. */
-function rankOf(question: Question, { passages }: Outcome): number {
-  const place = passages.findIndex((text) => holdsAny(text, question));
-  return place < 0 ? Number.POSITIVE_INFINITY : place + 1;
+/** Returns the rank of the first answering passage, from 1; Infinity if there is none. */
+function rankOf(question: Question, { passages }: QuestionResult): number {
+  const index = passages.findIndex((text) => containsPassage(text, question));
+  return index < 0 ? Number.POSITIVE_INFINITY : index + 1;
 }
 
-function holdsAny(text: string, { passages }: Question): boolean {
+function containsPassage(text: string, { passages }: Question): boolean {
   const plain = plainText(text);
   return passages.some((passage) => plain.includes(plainText(passage).trim()));
 }
 
-/** The share of the answers that say honestly that they have none. */
-export function refusals(outcomes: readonly Outcome[]): number {
-  return outcomes.filter(({ answer }) => answer.startsWith("Sorry, I don't know.")).length / outcomes.length;
+/** Returns the share of the answers in which the model declares that it does not know. */
+export function shareOfRefusals(results: readonly QuestionResult[]): number {
+  return results.filter(({ answer }) => answer.startsWith("Sorry, I don't know.")).length / results.length;
 }

@@ -1,24 +1,27 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { sum } from "./statistics.ts";
 
-// The kernel counts in ticks of 10 ms on every Linux that Node runs on.
+// USER_HZ is 100 on every Linux platform that Node supports.
 const TICK_MS = 10;
 
-/** Milliseconds of CPU that a process has used so far, all its threads, in user and kernel mode. */
+/** Returns the CPU time of a process so far: all threads, user and kernel mode. */
 export function cpuMs(pid: number): number {
   const { utime, stime } = readStat(pid);
   return (utime + stime) * TICK_MS;
 }
 
-/** The same for a process with its children, those that have ended and were waited for among them. */
+/** Returns the CPU time of a process and its children, including ended ones that it has waited for. */
 export function familyCpuMs(pid: number): number {
   const { utime, stime, endedUtime, endedStime } = readStat(pid);
-  const children = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && parentOf(Number(name)) === pid);
-  return (
-    (utime + stime + endedUtime + endedStime) * TICK_MS + children.reduce((sum, child) => sum + cpuMs(Number(child)), 0)
-  );
+  return (utime + stime + endedUtime + endedStime) * TICK_MS + sum(childrenOf(pid).map(cpuMs));
 }
 
-/** Undefined for a process that has gone meanwhile. */
+function childrenOf(pid: number): number[] {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((each) => parentOf(each) === pid);
+}
+
+/** Returns undefined for a process that has ended meanwhile. */
 function parentOf(pid: number): number | undefined {
   try {
     return readStat(pid).parent;
@@ -29,25 +32,36 @@ function parentOf(pid: number): number | undefined {
 
 function readStat(pid: number) {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The name, in parentheses, may hold blanks; what follows begins with the third field of proc(5).
+  // The second field, the name in parentheses, may contain spaces. The fields after it start with the third one of proc(5).
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const field = (number: number) => Number(fields[number - 3]);
   return { parent: field(4), utime: field(14), stime: field(15), endedUtime: field(16), endedStime: field(17) };
 }
 
-/** Resident bytes of a process. */
+/** Returns the resident memory of a process in bytes. */
 export function residentBytes(pid: number): number {
   const match = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Number(match?.[1] ?? 0) * 1024;
 }
 
-/** Resident bytes of a process and its children. Memory that they share counts for each. */
+/** Returns the resident memory of a process and its children in bytes. Shared memory counts once for each process. */
 export function familyResidentBytes(pid: number): number {
-  const children = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && parentOf(Number(name)) === pid);
-  return [pid, ...children.map(Number)].reduce((sum, member) => sum + residentOrZero(member), 0);
+  return sum([pid, ...childrenOf(pid)].map(residentOrZero));
 }
 
-/** 0 for a process that has ended. */
+/** The largest value sampled so far. */
+export type PeakWatch = { peak(): number; stop(): void };
+
+/** Samples a value now and every `intervalMs` until `stop` is called. */
+export function watchPeak(sample: () => number, intervalMs: number): PeakWatch {
+  let peak = sample();
+  const timer = setInterval(() => {
+    peak = Math.max(peak, sample());
+  }, intervalMs);
+  return { peak: () => peak, stop: () => clearInterval(timer) };
+}
+
+/** Returns 0 for a process that has ended. */
 function residentOrZero(pid: number): number {
   try {
     return residentBytes(pid);

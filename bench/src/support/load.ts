@@ -3,29 +3,30 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { nodeFlags } from "@parley/test-support";
-import type { LoadPlan, LoadResult } from "../load/plan.ts";
+import type { LoadOptions, LoadResult } from "../load/chat-load-options.ts";
 import { cpuMs } from "./cpu.ts";
-import type { Stage } from "./stage.ts";
+import { sum } from "./statistics.ts";
+import type { Testbed } from "./testbed.ts";
 
 export type Measured = LoadResult & {
-  /** Milliseconds of CPU for one turn, of all measured processes together. */
+  /** CPU time per turn of all measured processes. */
   cpuMsPerTurn: number;
-  /** The same, process by process. */
-  cpuMsPerTurnOf: number[];
+  /** CPU time per turn of each process. */
+  cpuMsPerTurnByProcess: number[];
 };
 
-const generator = fileURLToPath(new URL("../load/generator.ts", import.meta.url));
+const generator = fileURLToPath(new URL("../load/chat-load-generator.ts", import.meta.url));
 
 export type Load = {
-  /** Resolves once the warm-up is over. */
+  /** Resolves when the warm-up is over. */
   warm: Promise<void>;
-  /** Starts what counts, and resolves with what came of it. */
-  go(): Promise<LoadResult>;
+  /** Runs the measured turns. Throws if one fails. */
+  run(): Promise<LoadResult>;
 };
 
-/** Starts a plan in a process of its own. */
-export function startLoad(plan: LoadPlan): Load {
-  const child = spawn(process.execPath, [...nodeFlags, generator, JSON.stringify(plan)], {
+/** Starts a load generator in a process of its own. */
+export function startLoad(options: LoadOptions): Load {
+  const child = spawn(process.execPath, [...nodeFlags, generator, JSON.stringify(options)], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -35,48 +36,48 @@ export function startLoad(plan: LoadPlan): Load {
   });
   return {
     warm,
-    async go() {
+    async run() {
       child.stdin.write("go\n");
       const result = JSON.parse((await lines.next()).value ?? "null") as LoadResult | null;
       await exited;
-      if (result === null) throw new Error("the load generator said nothing");
+      if (result === null) throw new Error("the load generator printed no result");
       if (result.failed > 0) throw new Error(`${result.failed} of ${result.turns} turns failed`);
       return result;
     },
   };
 }
 
-/** Runs a plan and measures what it costs `pids`, after the warm-up. */
-export async function measure(plan: LoadPlan, pids: readonly number[]): Promise<Measured> {
-  const load = startLoad(plan);
+/** Runs a load and measures the CPU time of processes after the warm-up. */
+export async function measure(options: LoadOptions, pids: readonly number[]): Promise<Measured> {
+  const load = startLoad(options);
   await load.warm;
   const before = pids.map(cpuMs);
-  const result = await load.go();
-  const cpuMsPerTurnOf = pids.map((pid, i) => (cpuMs(pid) - (before[i] ?? 0)) / result.turns);
-  return { ...result, cpuMsPerTurnOf, cpuMsPerTurn: cpuMsPerTurnOf.reduce((sum, each) => sum + each, 0) };
+  const result = await load.run();
+  const cpuMsPerTurnByProcess = pids.map((pid, i) => (cpuMs(pid) - (before[i] ?? 0)) / result.turns);
+  return { ...result, cpuMsPerTurnByProcess, cpuMsPerTurn: sum(cpuMsPerTurnByProcess) };
 }
 
-export type Shape = { callers: number; turns: number; warmUp: number; rampMs?: number };
+export type LoadShape = { callers: number; turns: number; warmUpTurns: number; rampMs?: number };
 
-/** The same visitors' messages for Parley. */
-export function parleyPlan({ system, tenant }: Stage, shape: Shape): LoadPlan {
+/** Returns the options of a load that sends visitors' messages to Parley. */
+export function parleyLoad({ system, tenant }: Testbed, shape: LoadShape): LoadOptions {
   const { publicKey, origin } = tenant;
   return {
     url: `${system.url()}/api/chat/`,
     headers: { "content-type": "application/json", origin },
     body: JSON.stringify({ public_key: publicKey, session_id: "$uuid", message: "How do I return an order?" }),
-    spreadAddresses: true,
+    usesNewAddressPerRequest: true,
     ...shape,
   };
 }
 
-/** And for the bare relay. */
-export function relayPlan({ relayUrl }: Stage, model: string, shape: Shape): LoadPlan {
+/** Returns the options of a load that sends the same messages to the bare relay. */
+export function relayLoad({ relayUrl }: Testbed, model: string, shape: LoadShape): LoadOptions {
   return {
     url: relayUrl,
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ message: "How do I return an order?", model }),
-    spreadAddresses: false,
+    usesNewAddressPerRequest: false,
     ...shape,
   };
 }

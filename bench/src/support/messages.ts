@@ -1,21 +1,20 @@
 import { query } from "./sql.ts";
 
-/** Written in pieces, so that no transaction holds the whole. */
-const TURNS_A_PIECE = 250_000;
+/** Turns per transaction. */
+const BATCH_TURNS = 250_000;
 
 export type StoredTurns = {
   workspaceId: string;
   sessionId?: string;
-  /** Turns, each a question and an answer. */
+  /** Number of turns; each has two messages. */
   turns: number;
-  /** How many workspaces they are spread over; the first is `workspaceId`. */
+  /** Number of workspaces that the turns are spread over. The first is `workspaceId`. */
   workspaces?: number;
-  /** Turns of one session. */
   turnsPerSession?: number;
 };
 
-// As a turn leaves it: a session, a question and an answer with neighbouring ids, the turn's row. Spread over the last 30 days.
-const PIECE = `
+// Inserts the same rows as a finished turn: a session, a turn, and two messages with consecutive ids. Spreads them over the last 30 days.
+const INSERT_BATCH = `
   WITH numbered AS (
     SELECT n, CASE WHEN n % $4 = 0 THEN $1 ELSE $1 || '-' || (n % $4) END AS workspace_id,
            CASE WHEN $6::uuid IS NOT NULL THEN $6::uuid ELSE md5($1 || 'session' || (n % $4) || '-' || (n / ($4 * $5)))::uuid END AS session_id,
@@ -46,7 +45,7 @@ const PIECE = `
          1500, 'done', at, at + interval '2 s'
   FROM numbered`;
 
-/** Stores finished turns as if they had been had, with the database's own means. */
+/** Inserts finished turns with SQL, without running them. */
 export async function storeTurns(url: string, stored: StoredTurns, progress?: (turns: number) => void): Promise<void> {
   const { workspaceId, sessionId = null, turns, workspaces = 1, turnsPerSession = 10 } = stored;
   const [bot] = await query<{ bot_id: string }>(
@@ -54,9 +53,9 @@ export async function storeTurns(url: string, stored: StoredTurns, progress?: (t
     "SELECT bot_id FROM conversation.bots WHERE workspace_id = $1 LIMIT 1",
     [workspaceId],
   );
-  for (let from = 0; from < turns; from += TURNS_A_PIECE) {
-    const to = Math.min(turns, from + TURNS_A_PIECE);
-    await query(url, PIECE, [
+  for (let from = 0; from < turns; from += BATCH_TURNS) {
+    const to = Math.min(turns, from + BATCH_TURNS);
+    await query(url, INSERT_BATCH, [
       workspaceId,
       from,
       to - 1,

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 
-/** What a Redis server says of itself, by INFO's names; the number of `keys` too. */
+/** Reads a Redis server's INFO. Returns a function that returns a field's value; `keys` is the number of keys. */
 export async function redisInfo(url: string): Promise<(name: string) => number> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

@@ -1,6 +1,6 @@
 import pg from "pg";
 
-/** Runs one statement on a connection of its own, as the owner of the database. */
+/** Runs a statement on a new connection, as the database's owner. */
 export async function query<Row extends pg.QueryResultRow>(
   url: string,
   text: string,

@@ -1,4 +1,4 @@
-/** The value that `percent` of the values do not exceed; 0 of none. */
+/** Returns a percentile by the nearest-rank method; 0 if there are no values. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.ceil((percent / 100) * sorted.length) - 1)] ?? 0;

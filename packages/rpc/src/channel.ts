@@ -1,9 +1,12 @@
 import { ChannelCredentials, Client } from "@grpc/grpc-js";
+import { registerNamesResolver } from "./names-resolver.ts";
+
+registerNamesResolver();
 
 export type Channel = Client;
 
 export type ChannelOptions = {
-  /** The peer's address: `host:port`, or a gRPC target such as `dns:///conversation:9000`. */
+  /** The peer's address: `host:port`, or a gRPC target such as `dns:///conversation:9000`. For `names:///…` see names-resolver.ts. */
   target: string;
   /** The methods that gRPC may retry when the peer is unavailable. They must be idempotent. */
   retryable: readonly { service: string; method: string }[];

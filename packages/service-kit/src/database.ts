@@ -12,7 +12,18 @@ export type DatabaseOptions = {
   /** The name in pg_stat_activity. */
   applicationName: string;
   maxConnections: number;
+  /** Default: QUERY_TIMEOUT_MS. 0 for a role without statement_timeout: no limit. */
+  queryTimeoutMs?: number;
 };
+
+/** The longest wait for a statement's response, above the 10 s of the roles' statement_timeout. */
+const QUERY_TIMEOUT_MS = 12_000;
+/** Idle time before the first TCP keepalive probe. Node sends ten, one a second, so a dead idle connection is closed after 20 s. */
+const KEEPALIVE_DELAY_MS = 10_000;
+/** Connections are replaced at this age, so that they follow a DNS name or a load balancer to another server. */
+const MAX_LIFETIME_SECONDS = 600;
+
+const READ_ONLY = "25006";
 
 // Returns bigint columns as numbers: they hold counts and ids below 2^53.
 const types = new pg.TypeOverrides();
@@ -20,8 +31,9 @@ types.setTypeParser(pg.types.builtins.INT8, Number);
 types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, (text) => new Date(text));
 
 /**
- * Opens a connection pool. The role's statement_timeout bounds the statements, because pg's query_timeout would return a connection to the
- * pool while its statement is still running (node-postgres#3399).
+ * Opens a connection pool. The role's statement_timeout bounds the statements on the server. If the server disappears without closing its
+ * connections, the query timeout fails a statement without a response, and the pool closes the connection and all idle ones. It does the
+ * same if the server is read-only, because after a failover a new connection may lead to the new primary.
  */
 export function openDatabase(options: DatabaseOptions, log: Logger): Database {
   const pool = new pg.Pool({
@@ -31,14 +43,45 @@ export function openDatabase(options: DatabaseOptions, log: Logger): Database {
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEPALIVE_DELAY_MS,
+    maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
+    query_timeout: options.queryTimeoutMs ?? QUERY_TIMEOUT_MS,
     types,
   });
   // Without this listener, losing an idle connection ends the process (node-postgres#1790).
   pool.on("error", (error) => log.warn({ error }, "idle database connection lost"));
   // The same for a connection in use. Its next statement reports the error.
   pool.on("connect", (connection) => connection.on("error", () => undefined));
+  pool.on("release", (error: unknown) => {
+    if (!mustReconnect(error)) return;
+    log.warn({ error, idle_connections: pool.idleCount }, "database server lost, idle connections closed");
+    closeIdle(pool);
+  });
   traceQueries(pool);
   return pool;
+}
+
+/** Returns whether an error shows that a connection leads to a server that does not respond or accepts no writes. */
+function mustReconnect(error: unknown): error is Error {
+  // pg's error for query_timeout has no code.
+  return error instanceof Error && (sqlState(error) === READ_ONLY || error.message === "Query read timeout");
+}
+
+function closeIdle(pool: Database): void {
+  for (let count = pool.idleCount; count > 0; count--) {
+    // Rejects if the pool is closed, which closes the idle connections too.
+    pool.connect().then(
+      (connection) => connection.release(true),
+      () => undefined,
+    );
+  }
+}
+
+/** Returns a statement with its own query timeout, for a transaction that raises statement_timeout. */
+export function slowQuery(text: string, values: unknown[], timeoutMs: number): pg.QueryConfig {
+  // pg reads this property of a statement, but its types lack it.
+  const query = { text, values, query_timeout: timeoutMs };
+  return query;
 }
 
 /** Runs `work` in one transaction. If it throws, rolls back, and closes the connection if the rollback fails too. */
@@ -56,13 +99,22 @@ async function inTransaction<T>(database: Database, work: (connection: Connectio
     connection.release();
     return result;
   } catch (error) {
-    try {
-      await connection.query("ROLLBACK");
-      connection.release();
-    } catch {
-      connection.release(true);
-    }
+    await rollBack(connection, error);
     throw error;
+  }
+}
+
+/**
+ * Rolls back a transaction that `error` ended, if any, and returns its connection to the pool. Closes the connection instead if the rollback
+ * fails, or if the error shows that the server is lost: a ROLLBACK would wait behind the statement that has no response.
+ */
+export async function rollBack(connection: Connection, error?: unknown): Promise<void> {
+  if (mustReconnect(error)) return connection.release(error);
+  try {
+    await connection.query("ROLLBACK");
+    connection.release();
+  } catch (failure) {
+    connection.release(failure instanceof Error ? failure : true);
   }
 }
 

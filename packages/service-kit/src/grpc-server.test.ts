@@ -5,7 +5,7 @@ import { toRpcError } from "./grpc-server.ts";
 
 const errorWith = (code: string) => Object.assign(new Error("internal details"), { code });
 
-test.each(["08006", "53300", "57P01", "57014", "40P01", "ECONNREFUSED", "EAI_AGAIN"])(
+test.each(["08006", "53300", "57P01", "57014", "40P01", "25006", "ECONNREFUSED", "EAI_AGAIN"])(
   "%s of the database or network becomes UNAVAILABLE without its message",
   (code) => {
     const error = toRpcError(errorWith(code));

@@ -146,15 +146,17 @@ export function toRpcError(error: unknown, signal?: AbortSignal): RpcError {
   return new RpcError(status.INTERNAL, "internal_error", "internal error", { cause: error });
 }
 
-// SQLSTATE classes 08 (connection), 53 (resources) and 57P (shutdown), 57014 (statement timeout) and 40P01 (deadlock); Node's network
-// errors.
+// SQLSTATE classes 08 (connection), 53 (resources) and 57P (shutdown), 57014 (statement timeout), 40P01 (deadlock) and 25006 (the server is
+// read-only, e.g. a former primary); Node's network errors.
 const TRANSIENT_CODES =
-  /^(08|53|57P|57014$|40P01$)|^E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NOTFOUND|AI_AGAIN)$/;
+  /^(08|53|57P|57014$|40P01$|25006$)|^E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NOTFOUND|AI_AGAIN)$/;
 
 function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code } = error as { code?: unknown };
   if (typeof code === "string" && TRANSIENT_CODES.test(code)) return true;
   // Errors of pg's pool and client, which have no code.
-  return /Connection terminated|not queryable|timeout exceeded when trying to connect/.test(error.message);
+  return /Connection terminated|not queryable|timeout exceeded when trying to connect|Query read timeout/.test(
+    error.message,
+  );
 }

@@ -5,6 +5,8 @@ export {
   type DatabaseOptions,
   openDatabase,
   type Queryable,
+  rollBack,
+  slowQuery,
   sqlState,
   transaction,
 } from "./database.ts";

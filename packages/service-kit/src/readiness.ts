@@ -1,20 +1,42 @@
+import pg from "pg";
 import type { Database } from "./database.ts";
+import type { Logger } from "./logger.ts";
+import type { Migration } from "./migrate.ts";
 
 const CACHE_MS = 1_000;
 
-/** Returns a function that checks whether the database answers. It reuses a result for one second. */
-export function createReadinessProbe(database: Database): () => Promise<boolean> {
+export type RequiredSchema = { schema: string; migrations: readonly Migration[] };
+
+/**
+ * Returns a function that reports whether this replica may receive calls: once its schema has the newest migration that this version knows. It
+ * stays true when the database goes away: every replica shares that outage, so an empty endpoint list would replace 503 `unavailable` by
+ * refused connections. It checks at most once per second.
+ */
+export function createReadinessProbe(
+  database: Database,
+  required: RequiredSchema,
+  log: Logger,
+): () => Promise<boolean> {
+  const newest = required.migrations.at(-1)?.name;
+  const statement = `SELECT FROM ${pg.escapeIdentifier(required.schema)}.migrations WHERE name = $1`;
+  let hasSucceeded = false;
   let checkedAt = Number.NEGATIVE_INFINITY;
   let result: Promise<boolean> = Promise.resolve(false);
-  return () => {
-    const now = performance.now();
-    if (now - checkedAt > CACHE_MS) {
-      checkedAt = now;
-      result = database.query("SELECT 1").then(
-        () => true,
-        () => false,
-      );
+
+  const check = async () => {
+    try {
+      hasSucceeded = ((await database.query(statement, [newest])).rowCount ?? 0) > 0;
+      if (!hasSucceeded) log.warn({ schema: required.schema, migration: newest }, "migration missing, not ready");
+    } catch (error) {
+      log.warn({ error }, "readiness check failed");
     }
+    return hasSucceeded;
+  };
+  return async () => {
+    const now = performance.now();
+    if (hasSucceeded || now - checkedAt <= CACHE_MS) return hasSucceeded || result;
+    checkedAt = now;
+    result = check();
     return result;
   };
 }

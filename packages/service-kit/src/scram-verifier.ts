@@ -1,8 +1,10 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 
-/** PostgreSQL's defaults. */
+// PostgreSQL's defaults.
 const ITERATIONS = 4_096;
 const SALT_BYTES = 16;
+
+/** The length of a SHA-256 hash. */
 const KEY_BYTES = 32;
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;

@@ -7,7 +7,7 @@ import { insertKey } from "../src/keys/keys.store.ts";
 import { claimSource, readUnembedded, storeEmbeddings } from "../src/knowledge/embeddings.store.ts";
 import { renewEdge } from "../src/sweeping/edge-leases.store.ts";
 import { createTestDatabase, ROLE, ROLE_PASSWORD, type TestDatabase } from "../src/testing/database.ts";
-import { teach } from "../src/testing/knowledge.ts";
+import { addDocument } from "../src/testing/knowledge.ts";
 import { createBot, newTurn, runTurn } from "../src/testing/turns.ts";
 import { migrations } from "./index.ts";
 
@@ -29,7 +29,7 @@ async function fill() {
     1,
   );
   await putTool(db.database, { workspaceId, botId }, { name: "t", definition: {} }, 1);
-  await teach(db.database, bot, "n", "words");
+  await addDocument(db.database, bot, "n", "words");
   await embed("m");
   const turn = newTurn(bot);
   await renewEdge(db.database, turn.edgeId, 30);

@@ -4,12 +4,12 @@ export type Config = ReturnType<typeof readConfig>;
 
 const KEY_PREFIX = /^[a-z0-9_]{0,16}pk_$/;
 
-/** Reads and checks the conversation service's environment; throws ConfigError with everything that is wrong. */
+/** Reads and validates the conversation service's environment. Throws a ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   const keyPrefix = environment.text("KEY_PREFIX", "svc_pk_");
   if (!KEY_PREFIX.test(keyPrefix))
-    environment.refuse("KEY_PREFIX must be at most 19 of a-z 0-9 _ and end in pk_, as svc_pk_ does");
+    environment.refuse("KEY_PREFIX must have at most 19 characters of a-z 0-9 _ and end in pk_, like svc_pk_");
   return environment.finish({
     host: environment.text("HOST", "127.0.0.1"),
     grpcPort: environment.port("GRPC_PORT", 8082),
@@ -23,13 +23,13 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     quotaTarget: environment.text("QUOTA_TARGET", "localhost:8084"),
     llmTarget: environment.text("LLM_TARGET", "localhost:8086"),
     keyPrefix,
-    internalToken: environment.required("INTERNAL_TOKEN", "the token that the services show each other"),
+    internalToken: environment.required("INTERNAL_TOKEN", "the token for calls between services"),
     adminToken: environment.required("ADMIN_TOKEN", "the token of the admin services"),
     leaseSeconds: environment.integer("EDGE_LEASE_SECONDS", 30, { min: 3, max: 300 }),
-    /** A directory with ca.crt, tls.crt and tls.key: gRPC is mutual TLS with it, plain text without. */
+    /** A directory with ca.crt, tls.crt and tls.key, which enables mutual TLS for gRPC. Without it gRPC is plain text. */
     grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
     isRpcMultiplexed: readRpcMultiplex(environment),
-    /** Which addresses knowledge may be fetched from. */
+    /** The addresses from which knowledge may be fetched. */
     egress: environment.egressPolicy(),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
@@ -37,7 +37,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
   });
 }
 
-/** Reads what a migration needs: an administrator's URL and the role's password, or the role's own URL alone. */
+/** Reads the migration's environment: an administrator's URL and the role's password, or only the role's own URL. */
 export function readMigrateConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   return environment.finish({

@@ -1,10 +1,10 @@
 import { fileURLToPath } from "node:url";
-import { createClient, GrpcTransport, openChannel, type RpcClient } from "@parley/rpc";
-import { ConversationService, TurnOutcome } from "@parley/rpc/conversation";
-import { createDatabase, freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley/test-support";
+import { TurnOutcome } from "@parley/rpc/conversation";
+import { createDatabase, nodeFlags, startProcess } from "@parley/test-support";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createTestDatabase, ROLE_PASSWORD, type TestDatabase } from "./testing/database.ts";
 import { startTestQuota, type TestQuota } from "./testing/quota.ts";
+import { type ServiceProcess, startServiceProcess } from "./testing/service.ts";
 import { createBot, type OpenRequest, openRequest } from "./testing/turns.ts";
 
 const script = (name: string) => [...nodeFlags, fileURLToPath(new URL(name, import.meta.url))];
@@ -20,45 +20,11 @@ afterEach(async () => {
   await db.drop();
 });
 
-type Service = {
-  process: RunningProcess;
-  conversation: RpcClient<typeof ConversationService>;
-  opsUrl: string;
-  close(): void;
-};
-
-async function startService(): Promise<Service> {
-  const [grpcPort = 0, opsPort = 0] = await freePorts(2);
-  const opsUrl = `http://127.0.0.1:${opsPort}`;
-  const process_ = await startProcess({
-    name: "conversation",
-    command: process.execPath,
-    args: script("main.ts"),
-    env: {
-      DATABASE_URL: db.url,
-      QUOTA_TARGET: quota.target,
-      GRPC_PORT: String(grpcPort),
-      OPS_PORT: String(opsPort),
-      INTERNAL_TOKEN: "internal",
-      ADMIN_TOKEN: "admin",
-    },
-    ready: () =>
-      fetch(`${opsUrl}/healthz/ready`).then(
-        (response) => response.ok,
-        () => false,
-      ),
-  });
-  await process_.waitReady();
-  const channel = openChannel({ target: `127.0.0.1:${grpcPort}`, retryable: [] });
-  const transport = new GrpcTransport(channel, (metadata) => metadata.set("authorization", "Bearer internal"));
-  const conversation = createClient(ConversationService, transport);
-  return { process: process_, conversation, opsUrl, close: () => channel.close() };
-}
-
+const startService = () => startServiceProcess(db.url, quota.target);
 const options = { timeoutMs: 5_000 };
 const outboxDepth = async () => (await db.admin.query("SELECT FROM conversation.outbox")).rowCount;
 
-test("migrates as a process: a line for each migration, nothing the second time, one clear line when it cannot", async () => {
+test("migrate.ts prints a line per migration, one line when the schema is up to date, and one line when it fails", async () => {
   const fresh = await createDatabase();
   const run = async (url: string) => {
     const migration = await startProcess({
@@ -80,7 +46,7 @@ test("migrates as a process: a line for each migration, nothing the second time,
   await fresh.drop();
 });
 
-test("answers, stops on SIGTERM with exit code 0, and leaves nothing unsettled that it could settle", async () => {
+test("serves calls, exits with code 0 on SIGTERM, and settles its closed turns before it exits", async () => {
   const service = await startService();
   const bot = await createBot(db.database);
   const turn = openRequest(bot);
@@ -94,10 +60,10 @@ test("answers, stops on SIGTERM with exit code 0, and leaves nothing unsettled t
   expect(service.process.output()).not.toContain("Hello?");
 });
 
-test("killed again and again under load, it loses no outcome and counts none twice", async () => {
+test("loses no outcome and counts none twice when it is killed repeatedly under load", async () => {
   const bot = await createBot(db.database);
   const turns = Array.from({ length: 300 }, () => openRequest(bot));
-  const run = async ({ conversation }: Service, turn: OpenRequest) => {
+  const run = async ({ conversation }: ServiceProcess, turn: OpenRequest) => {
     const { workspaceId, turnId } = turn;
     await conversation.openTurn(turn, options);
     const outcome = { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11", content: "x" };
@@ -105,20 +71,20 @@ test("killed again and again under load, it loses no outcome and counts none twi
   };
   for (const [life, finished] of [5, 40, 120].entries()) {
     const service = await startService();
-    let left = finished;
-    const enough = Promise.withResolvers<void>();
+    let remaining = finished;
+    const hasFinishedEnough = Promise.withResolvers<void>();
     const ended = Promise.allSettled(
       turns.slice(life * 50, life * 50 + 200).map(async (turn) => {
         await run(service, turn);
-        if (--left === 0) enough.resolve();
+        if (--remaining === 0) hasFinishedEnough.resolve();
       }),
     );
-    await enough.promise;
+    await hasFinishedEnough.promise;
     await service.process.kill9();
     await ended;
     service.close();
   }
-  // Every turn once more, as an edge repeats what was not answered.
+  // Run every turn again, as an edge retries calls that got no response.
   const last = await startService();
   const outcomes = await Promise.all(turns.map((turn) => run(last, turn)));
   expect(new Set(outcomes)).toEqual(new Set([TurnOutcome.DONE]));
@@ -135,7 +101,7 @@ test("killed again and again under load, it loses no outcome and counts none twi
   last.close();
 }, 60_000);
 
-test("exports a transcript of 65 MB without holding it", async () => {
+test("exports a session of 65 MB without having all of it in memory", async () => {
   const service = await startService();
   const bot = await createBot(db.database);
   const turn = openRequest(bot);
@@ -154,7 +120,7 @@ test("exports a transcript of 65 MB without holding it", async () => {
     for await (const { json } of service.conversation.exportSession(turn, { timeoutMs: 60_000 })) total += json.length;
     return total;
   };
-  // Once to warm up: what the process takes for buffers and garbage stays with it.
+  // Warm up: the process keeps the memory that the first export takes for buffers and garbage.
   await readAll();
   const before = await residentBytes();
   let peak = before;

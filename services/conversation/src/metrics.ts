@@ -7,16 +7,16 @@ import {
   type Registry,
   registerMeasuredGauges,
 } from "@parley/service-kit";
-import { MEANING_RESULTS } from "./knowledge/semantic-search.service.ts";
+import { SEMANTIC_SEARCH_RESULTS } from "./knowledge/semantic-search.service.ts";
 import { measureOutbox } from "./settlement/outbox.store.ts";
 
-/** Seconds from a turn's end to its settlement; beyond 60 s the promise of the books is broken. */
+/** In seconds. Parley promises that a turn is settled within 60 s of its close. */
 const SETTLE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600];
 
 export function settleLag(registry: Registry): Histogram {
   return new Histogram({
     name: "parley_settle_lag_seconds",
-    help: "Time from a turn's end until the quota service had it on its books.",
+    help: "Time from a turn's close until the quota service settled it.",
     buckets: SETTLE_BUCKETS,
     registers: [registry],
   });
@@ -26,10 +26,10 @@ export function outboxGauges(registry: Registry, database: Database, log: Logger
   registerMeasuredGauges(
     registry,
     {
-      depth: { name: "parley_outbox_depth", help: "Closed turns that are not settled yet, counted to 100,000." },
+      depth: { name: "parley_outbox_depth", help: "Closed turns in the outbox, counted to 100,000." },
       oldestSeconds: {
         name: "parley_outbox_oldest_seconds",
-        help: "Age of the oldest closed turn that is not settled yet.",
+        help: "Age of the oldest closed turn in the outbox.",
       },
     },
     () => measureOutbox(database),
@@ -46,33 +46,40 @@ export function closedTurns(registry: Registry): TurnCounter {
     labelNames: ["outcome"],
     registers: [registry],
   });
-  // A series that begins with its first turn would hide that one from rate().
+  // Start each series at 0: rate() ignores the first value of a series.
   for (const outcome of OUTCOME_NAMES) counter.inc({ outcome }, 0);
   return counter;
 }
 
-/** Searches by meaning, by how they went. */
-export function meaningSearches(registry: Registry): Counter<"result"> {
+export function retentionFailures(registry: Registry): Counter {
+  return new Counter({
+    name: "parley_retention_failures_total",
+    help: "Expired sessions that could not be erased, and workspaces whose expired sessions could not be listed.",
+    registers: [registry],
+  });
+}
+
+export function semanticSearches(registry: Registry): Counter<"result"> {
   const counter = new Counter({
     name: "parley_knowledge_semantic_searches_total",
-    help: "Searches of knowledge by meaning: ok, or timeout, failed, off or paused, when the words alone were searched.",
+    help: "Semantic searches of knowledge, by result. With timeout, failed, off or paused, only the word search was used.",
     labelNames: ["result"],
     registers: [registry],
   });
-  for (const result of MEANING_RESULTS) counter.inc({ result }, 0);
+  for (const result of SEMANTIC_SEARCH_RESULTS) counter.inc({ result }, 0);
   return counter;
 }
 
-export function embeddingGauge(registry: Registry, countLeft: () => Promise<number>, log: Logger): void {
+export function embeddingGauge(registry: Registry, countUnembedded: () => Promise<number>, log: Logger): void {
   registerMeasuredGauges(
     registry,
     {
-      left: {
+      unembedded: {
         name: "parley_knowledge_unembedded_chunks",
-        help: "Chunks of knowledge that cannot be found by meaning yet; 0 where none are to be.",
+        help: "Knowledge chunks without an embedding yet, which semantic search cannot find; 0 if embeddings are off.",
       },
     },
-    async () => ({ left: await countLeft() }),
+    async () => ({ unembedded: await countUnembedded() }),
     log,
   );
 }

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "@parley/service-kit";
 import { statementsOf, tablesScanned } from "@parley/service-kit/testing";
-import { figure, fillHistory } from "@parley/test-support";
+import { fillHistory, quickOrFull } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { listDone, readTranscripts, whichOpened } from "./audit/audit.store.ts";
+import { countDoneTurns, findOpenedTurns, listDoneTurns } from "./audit/audit.store.ts";
 import { readBotConfig } from "./bots/bot-config.store.ts";
 import { type Bot, findBot, findBotId } from "./bots/bots.store.ts";
 import { resolveKey } from "./keys/keys.store.ts";
 import { readPassages } from "./knowledge/knowledge-search.store.ts";
-import { searchKnowledge } from "./knowledge/word-search.service.ts";
+import { searchByWords } from "./knowledge/word-search.service.ts";
 import { listExpired, listWorkspaceIds } from "./retention/retention.store.ts";
 import { eraseSession } from "./sessions/erase-session.store.ts";
 import { exportSession } from "./sessions/export-session.store.ts";
@@ -18,23 +18,23 @@ import { deleteSettled, measureOutbox, readOutbox } from "./settlement/outbox.st
 import { renewEdge } from "./sweeping/edge-leases.store.ts";
 import { sweep } from "./sweeping/sweep.store.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/database.ts";
-import { knowledgeOf } from "./testing/knowledge.ts";
+import { readKnowledge } from "./testing/knowledge.ts";
 import { closing, createBot, newTurn } from "./testing/turns.ts";
-import { closeTurn, findMetering } from "./turns/close-turn.store.ts";
+import { closeTurn, findTurnResult } from "./turns/close-turn.store.ts";
 import { findTurn, openTurn } from "./turns/open-turn.store.ts";
 import { findTurnRecord } from "./turns/turn-record.store.ts";
 
-const MESSAGES = figure(200_000, 10_000_000);
+const MESSAGES = quickOrFull(200_000, 10_000_000);
 const BOTS = 5_000;
 
 let db: TestDatabase;
 let bot: Bot;
 
-/** Tables as full as a busy installation's, and the largest of its workspaces. */
+/** Fills the tables like a busy installation's. `bot` is a bot of the largest workspace. */
 beforeAll(async () => {
   db = await createTestDatabase();
   const { workspaceIds, turns, seconds } = await fillHistory(db.adminUrl, { messages: MESSAGES });
-  console.info(`${turns} turns, ${2 * turns} messages, made in ${Math.round(seconds)} s`);
+  console.info(`${turns} turns and ${2 * turns} messages inserted in ${Math.round(seconds)} s`);
   bot = (await findBot(db.database, workspaceIds[0] ?? "", "assistant")) ?? (await createBot(db.database));
   await db.admin.query(`
     INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, display)
@@ -64,7 +64,7 @@ beforeAll(async () => {
       SELECT 'refunds', 'refund' UNION ALL SELECT 'paid', 'paid' UNION ALL SELECT 'w' || n || 'ord', 'w' || n || 'ord' FROM generate_series(1, 20) n
     ) words (word, lexeme);
   `);
-  // And a backlog, as after an hour without the quota service.
+  // A backlog in the outbox, as after a quota outage of an hour.
   await db.admin.query(`
     INSERT INTO conversation.outbox
     SELECT workspace_id, turn_id, 'void', NULL, now() FROM conversation.turns WHERE status <> 'streaming' LIMIT 20000
@@ -84,27 +84,27 @@ async function anyTurn(): Promise<{ workspaceId: string; turnId: string; session
   return rows[0];
 }
 
-test("EXPLAIN shows a scan where there is one, so that the tests below can fail", async () => {
+test("tablesScanned finds a sequential scan, so that the tests below can fail", async () => {
   const text = "SELECT FROM conversation.messages WHERE content = $1";
   expect(await tablesScanned(db.admin, { text, values: ["x"] })).toEqual(["messages", "messages"]);
 });
 
 test.each<[string, (database: Database) => Promise<unknown>]>([
   ["resolving a key", (database) => resolveKey(database, "svc_pk_many_17")],
-  ["finding a bot", (database) => findBotId(database, bot.workspaceId, bot.slug)],
-  ["a bot's configuration", (database) => readBotConfig(database, bot.workspaceId, bot.id)],
+  ["finding a bot by its slug", (database) => findBotId(database, bot.workspaceId, bot.slug)],
+  ["reading a bot's configuration", (database) => readBotConfig(database, bot.workspaceId, bot.id)],
   [
     "opening a turn in a known session",
     async (database) => openTurn(database, newTurn(bot, { sessionId: (await anyTurn()).sessionId })),
   ],
-  ["a repeated turn", async (database) => findTurn(database, bot.workspaceId, (await anyTurn()).turnId)],
+  ["reading a repeated turn", async (database) => findTurn(database, bot.workspaceId, (await anyTurn()).turnId)],
   [
     "searching knowledge",
-    async (database) => searchKnowledge(database, await knowledgeOf(database, bot), "When are refnuds paid?"),
+    async (database) => searchByWords(database, await readKnowledge(database, bot), "When are refnuds paid?"),
   ],
   ["reading passages", (database) => readPassages(database, bot.workspaceId, [1, 2, 3])],
   ["closing a turn", async (database) => closeTurn(database, closing(await anyTurn()))],
-  ["reading what stands", async (database) => findMetering(database, bot.workspaceId, (await anyTurn()).turnId)],
+  ["reading a turn's result", async (database) => findTurnResult(database, bot.workspaceId, (await anyTurn()).turnId)],
   [
     "rating a reply",
     async (database) => {
@@ -121,41 +121,44 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ["renewing a lease", (database) => renewEdge(database, randomUUID(), 30)],
   ["reading the outbox", (database) => readOutbox(database, { after: undefined, minAgeSeconds: 0, limit: 500 })],
   [
-    "reading on in the outbox",
+    "reading the outbox after a position",
     async (database) => {
       const [after] = await readOutbox(db.database, { after: undefined, minAgeSeconds: 0, limit: 1 });
       await readOutbox(database, { after, minAgeSeconds: 0, limit: 500 });
     },
   ],
-  ["taking from the outbox", async (database) => deleteSettled(database, [await anyTurn()])],
+  ["deleting from the outbox", async (database) => deleteSettled(database, [await anyTurn()])],
   [
-    "an export",
+    "exporting a session",
     async (database) => {
       for await (const piece of exportSession(database, bot.workspaceId, (await anyTurn()).sessionId))
         expect(piece).not.toBe("");
     },
   ],
   ["listing sessions", (database) => listSessions(database, bot.workspaceId, 50)],
-  ["the audit", (database) => readTranscripts(database, bot.workspaceId, lastMonth())],
-  ["the audit's closer look", (database) => listDone(database, bot.workspaceId, lastMonth())],
-  ["the audit's look at holds", (database) => whichOpened(database, bot.workspaceId, [randomUUID()])],
-  ["explaining a turn", async (database) => findTurnRecord(database, bot.workspaceId, (await anyTurn()).messageId)],
-  ["finding what retention erases", (database) => listExpired(database, bot.workspaceId, 30, 50)],
+  ["counting done turns for the audit", (database) => countDoneTurns(database, bot.workspaceId, lastMonth())],
+  ["listing done turns for the audit", (database) => listDoneTurns(database, bot.workspaceId, lastMonth())],
+  ["finding opened turns for the audit", (database) => findOpenedTurns(database, bot.workspaceId, [randomUUID()])],
+  ["a turn's record", async (database) => findTurnRecord(database, bot.workspaceId, (await anyTurn()).messageId)],
+  [
+    "listing expired sessions",
+    (database) => listExpired(database, bot.workspaceId, { days: 30, limit: 50, after: undefined }),
+  ],
   ["erasing a session", async (database) => eraseSession(database, bot.workspaceId, (await anyTurn()).sessionId)],
-])("%s reads no table from end to end", async (_, use) => {
+])("%s scans no table", async (_, use) => {
   const statements = await statementsOf(db.database, use);
   expect(statements.length).toBeGreaterThan(0);
   for (const statement of statements) expect(await tablesScanned(db.admin, statement), statement.text).toEqual([]);
 });
 
-test("retention looks through the bots for their workspaces, and through nothing else", async () => {
+test("listing the workspaces for retention reads only the bots table", async () => {
   const [statement] = await statementsOf(db.database, listWorkspaceIds);
   if (statement === undefined) throw new Error("no statement");
   const plan = JSON.stringify((await db.admin.query(`EXPLAIN (FORMAT JSON) ${statement.text}`)).rows);
   expect(new Set([...plan.matchAll(/"Relation Name":"(\w+)"/g)].map((match) => match[1]))).toEqual(new Set(["bots"]));
 });
 
-test("a sweep reads the streaming turns alone, and the few edges", async () => {
+test("a sweep finds streaming turns by index and scans only the small edges table", async () => {
   const [statement] = await statementsOf(db.database, (database) =>
     sweep(database, { leaseSeconds: 30, seenAt: "2026-01-01Z", graceSeconds: 15, limit: 200 }),
   );
@@ -163,25 +166,25 @@ test("a sweep reads the streaming turns alone, and the few edges", async () => {
   expect(new Set(await tablesScanned(db.admin, statement))).toEqual(new Set(["edges"]));
 });
 
-test("the outbox is measured by its index", async () => {
+test("measuring the outbox uses its index", async () => {
   const [statement] = await statementsOf(db.database, measureOutbox);
   if (statement === undefined) throw new Error("no statement");
   const plan = JSON.stringify((await db.admin.query(`EXPLAIN (FORMAT JSON) ${statement.text}`)).rows);
   expect(plan).toContain('"Index Name":"outbox_age"');
 });
 
-test("a turn in a long conversation touches no more of the database than one in a short one", async () => {
+test("opening a turn in a long session reads about as many blocks as in a short one", async () => {
   const { sessionId } = await anyTurn();
-  const touched = async () => {
+  const countBlocksRead = async () => {
     const turn = newTurn(bot, { sessionId });
     const [statement] = await statementsOf(db.database, (database) => openTurn(database, turn));
     if (statement === undefined) throw new Error("no statement");
-    const again = statement.values.map((value) => (value === turn.turnId ? randomUUID() : value));
-    const { rows } = await db.admin.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statement.text}`, again);
+    const values = statement.values.map((value) => (value === turn.turnId ? randomUUID() : value));
+    const { rows } = await db.admin.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statement.text}`, values);
     const { Plan: plan } = rows[0]["QUERY PLAN"][0];
     return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"];
   };
-  const before = await touched();
+  const before = await countBlocksRead();
   await db.admin.query(
     `INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at, closed_at)
      SELECT $1, $2, nextval('conversation.message_ids') + part, gen_random_uuid(), CASE part WHEN 0 THEN 'user' ELSE 'assistant' END,
@@ -189,5 +192,5 @@ test("a turn in a long conversation touches no more of the database than one in 
      FROM generate_series(1, 3000), generate_series(0, 1) part`,
     [bot.workspaceId, sessionId],
   );
-  expect(await touched()).toBeLessThan(before + 100);
+  expect(await countBlocksRead()).toBeLessThan(before + 100);
 });

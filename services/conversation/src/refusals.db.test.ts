@@ -4,7 +4,7 @@ import { KeyAdminService, TurnOutcome } from "@parley/rpc/conversation";
 import { beforeAll, expect, test } from "vitest";
 import type { Bot } from "./bots/bots.store.ts";
 import { rpcFailure, useTestSystem } from "./testing/system.ts";
-import { createBot, type OpenRequest, openRequest } from "./testing/turns.ts";
+import { closeRequest, createBot, nameOf, type OpenRequest, openRequest } from "./testing/turns.ts";
 
 const system = useTestSystem();
 let bot: Bot;
@@ -16,23 +16,11 @@ beforeAll(async () => {
 
 const options = { timeoutMs: 5_000 };
 const open = (turn: OpenRequest) => system.conversation.openTurn(turn, options);
-const close = (turn: { workspaceId: string; turnId: string }, outcome = TurnOutcome.DONE, month = "2026-11") =>
-  system.conversation.closeTurn(
-    {
-      workspaceId: turn.workspaceId,
-      turnId: turn.turnId,
-      outcome,
-      month,
-      content: "Hi!",
-      tokensIn: 5,
-      tokensOut: 2,
-      latencyMs: 9,
-    },
-    options,
-  );
+const close = (...args: Parameters<typeof closeRequest>) =>
+  system.conversation.closeTurn(closeRequest(...args), options);
 const notFound = (code: string) => ({ status: status.NOT_FOUND, code, message: expect.any(String) });
 
-test("a bot of another workspace is as missing as one that never was", async () => {
+test("returns the same error for another workspace's bot and for a bot that never existed", async () => {
   const missing = await rpcFailure(open({ ...openRequest(bot), botId: randomUUID() }));
   expect(missing).toEqual(notFound("bot_not_found"));
   expect(await rpcFailure(open({ ...openRequest(bot), botId: other.id }))).toEqual(missing);
@@ -44,24 +32,24 @@ test("a bot of another workspace is as missing as one that never was", async () 
   expect(await resolve(bot.workspaceId, bot.slug)).toMatchObject({ botId: bot.id });
 });
 
-test("a session of another bot, another source, a deleted and an erased one are refused alike", async () => {
+test("returns the same error for a session of another bot or source and for a deleted or erased one", async () => {
   const sibling = await createBot(system.database, { workspaceId: bot.workspaceId });
   const turn = openRequest(bot);
   await open(turn);
   const { sessionId } = turn;
-  const answers = [
+  const failures = [
     await rpcFailure(open(openRequest(sibling, { sessionId }))),
     await rpcFailure(open({ ...openRequest(bot, { sessionId }), source: "playground" })),
   ];
   for (const column of ["deleted_at", "erased_at"]) {
     await system.admin.query(`UPDATE conversation.sessions SET ${column} = now() WHERE session_id = $1`, [sessionId]);
-    answers.push(await rpcFailure(open(openRequest(bot, { sessionId }))));
+    failures.push(await rpcFailure(open(openRequest(bot, { sessionId }))));
   }
-  for (const answer of answers)
-    expect(answer).toEqual({ ...notFound("session_not_found"), message: "no such session" });
+  for (const failure of failures)
+    expect(failure).toEqual({ ...notFound("session_not_found"), message: "no such session" });
 });
 
-test("a turn of another workspace is as missing as one that never was", async () => {
+test("returns the same error for another workspace's turn and for a turn that never existed", async () => {
   const turn = openRequest(bot);
   await open(turn);
   const missing = await rpcFailure(close({ workspaceId: bot.workspaceId, turnId: randomUUID() }));
@@ -70,13 +58,13 @@ test("a turn of another workspace is as missing as one that never was", async ()
   expect(await rpcFailure(close({ workspaceId: bot.workspaceId, turnId: "no-uuid" }))).toEqual(missing);
 });
 
-test("a reply of another workspace, bot or session, a question and a deleted session's reply cannot be rated", async () => {
+test("refuses to rate another workspace's, bot's or session's reply, a visitor's message and a deleted session's reply", async () => {
   const sibling = await createBot(system.database, { workspaceId: bot.workspaceId });
   const turn = openRequest(bot);
   const { messageId } = await open(turn);
-  const rate = (given: object, rating = "up") =>
+  const rate = (overrides: object, rating = "up") =>
     system.conversation.rateMessage(
-      { workspaceId: bot.workspaceId, botId: bot.id, sessionId: turn.sessionId, messageId, rating, ...given },
+      { workspaceId: bot.workspaceId, botId: bot.id, sessionId: turn.sessionId, messageId, rating, ...overrides },
       options,
     );
   await rate({});
@@ -87,7 +75,7 @@ test("a reply of another workspace, bot or session, a question and a deleted ses
   expect(rows).toEqual([{ rating: "" }, { rating: "up" }]);
   const missing = await rpcFailure(rate({ messageId: 9n }));
   expect(missing).toEqual(notFound("message_not_found"));
-  for (const given of [
+  for (const overrides of [
     { workspaceId: other.workspaceId },
     { botId: sibling.id },
     { botId: "x" },
@@ -95,7 +83,7 @@ test("a reply of another workspace, bot or session, a question and a deleted ses
     { messageId: messageId - 1n },
     { messageId: 2n ** 62n },
   ]) {
-    expect(await rpcFailure(rate(given))).toEqual(missing);
+    expect(await rpcFailure(rate(overrides))).toEqual(missing);
   }
   await rate({}, "");
   expect(await rpcFailure(rate({}, "great"))).toMatchObject({ status: status.INVALID_ARGUMENT });
@@ -105,10 +93,9 @@ test("a reply of another workspace, bot or session, a question and a deleted ses
   expect(await rpcFailure(rate({}))).toEqual(missing);
 });
 
-test("an unknown, a revoked and a malformed key are refused alike", async () => {
+test("returns the same error for an unknown, a revoked and a malformed key", async () => {
   const keys = system.ops(KeyAdminService);
-  const name = { workspaceId: bot.workspaceId, botSlug: bot.slug };
-  const { key } = await keys.createKey({ ...name, domains: ["*.Example.com"] });
+  const { key } = await keys.createKey({ ...nameOf(bot), domains: ["*.Example.com"] });
   const resolve = (publicKey: string) => system.conversation.resolveKey({ publicKey }, options);
   expect(await resolve(key?.publicKey ?? "")).toMatchObject({
     workspaceId: bot.workspaceId,
@@ -117,17 +104,17 @@ test("an unknown, a revoked and a malformed key are refused alike", async () => 
     display: { name: "Assistant", customCssVars: {}, quickReplies: [] },
   });
   await keys.revokeKey({ publicKey: key?.publicKey ?? "" });
-  const answers = await Promise.all(
+  const failures = await Promise.all(
     [key?.publicKey ?? "", `svc_pk_${"0".repeat(26)}3vSKjy`, `svc_pk_${"0".repeat(32)}`, "", "svc_pk_\0"].map((each) =>
       rpcFailure(resolve(each)),
     ),
   );
-  for (const answer of answers) expect(answer).toEqual({ ...notFound("invalid_api_key"), message: "no such key" });
+  for (const failure of failures) expect(failure).toEqual({ ...notFound("invalid_api_key"), message: "no such key" });
 });
 
-test("what cannot be stored is the caller's mistake, not a failure of ours", async () => {
+test("returns invalid_argument for values that cannot be stored", async () => {
   const good = openRequest(bot);
-  for (const given of [
+  for (const overrides of [
     { turnId: "1" },
     { edgeId: "" },
     { sessionId: "x" },
@@ -143,7 +130,7 @@ test("what cannot be stored is the caller's mistake, not a failure of ours", asy
     { visitorMetadata: '{"a":1e999999}' },
     { visitorMetadata: `{"a":${"[".repeat(20_000)}${"]".repeat(20_000)}}` },
   ]) {
-    expect(await rpcFailure(open({ ...good, ...given })), JSON.stringify(given)).toMatchObject({
+    expect(await rpcFailure(open({ ...good, ...overrides })), JSON.stringify(overrides)).toMatchObject({
       status: status.INVALID_ARGUMENT,
     });
   }

@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from "node:crypto";
 import type { ConnectRouter } from "@connectrpc/connect";
-import { PatternThreads } from "@parley/bot-rules/moderation";
+import { PatternThreadPool } from "@parley/bot-rules/moderation";
 import {
   AuditAdminService,
   BotAdminService,
@@ -31,8 +31,9 @@ import {
   runPeriodically,
   startOpsServer,
 } from "@parley/service-kit";
+import { migrations } from "../migrations/index.ts";
 import { auditAdmin } from "./audit/audit.admin.ts";
-import { booksWatch } from "./audit/audit.worker.ts";
+import { createAuditTask } from "./audit/audit.worker.ts";
 import { moderationAdmin } from "./bot-rules/moderation.admin.ts";
 import { toolAdmin } from "./bot-rules/tools.admin.ts";
 import { cachedBotConfigs } from "./bots/bot-configs.service.ts";
@@ -40,12 +41,12 @@ import { botAdmin } from "./bots/bots.admin.ts";
 import { handleResolveBot } from "./bots/resolve-bot.rpc.ts";
 import type { Config } from "./config.ts";
 import { keyAdmin } from "./keys/keys.admin.ts";
-import { makePublicKey } from "./keys/public-key.ts";
+import { createPublicKey } from "./keys/public-key.ts";
 import { handleResolveKey } from "./keys/resolve-key.rpc.ts";
 import { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
 import { knowledgeAdmin } from "./knowledge/knowledge.admin.ts";
-import { Meanings } from "./knowledge/semantic-search.service.ts";
-import { closedTurns, embeddingGauge, meaningSearches } from "./metrics.ts";
+import { SemanticSearch } from "./knowledge/semantic-search.service.ts";
+import { closedTurns, embeddingGauge, retentionFailures, semanticSearches } from "./metrics.ts";
 import { eraseExpired } from "./retention/retention.worker.ts";
 import { handleExportSession } from "./sessions/export-session.rpc.ts";
 import { handleRateMessage } from "./sessions/rate-message.rpc.ts";
@@ -62,11 +63,11 @@ const AUDIT_EVERY_MS = 5 * 60_000;
 const RETENTION_EVERY_MS = 60 * 60_000;
 const EMBED_EVERY_MS = 5_000;
 
-/** Starts the conversation service: its data plane on the gRPC port, its admin services on the ops port. */
+/** Starts the conversation service: the data plane on the gRPC port, the admin services on the ops port. */
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const registry = createRegistry("conversation");
   const watchPool = createPoolMetrics(registry);
-  // Exports hold a connection for as long as their reader takes; with a pool of their own they cannot keep turns waiting.
+  // An export has a connection for as long as its client reads. A separate pool keeps connections free for turns.
   const exportConnections = Math.max(1, Math.floor(config.databasePool / 5));
   const open = (pool: string, applicationName: string, maxConnections: number) => {
     const database = openDatabase({ url: config.databaseUrl, applicationName, maxConnections }, log);
@@ -83,11 +84,11 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const quota = connectPeer(QuotaService, { ...peer, target: config.quotaTarget }, lifecycle);
   const llm = connectPeer(LlmService, { ...peer, target: config.llmTarget }, lifecycle);
   const embeddings = new EmbeddingWorker(database, llm, log);
-  embeddingGauge(registry, () => embeddings.countLeft(), log);
+  embeddingGauge(registry, () => embeddings.countUnembedded(), log);
   const now = () => performance.now();
-  const meanings = new Meanings({ database, llm, searches: meaningSearches(registry), log, now });
+  const semanticSearch = new SemanticSearch({ database, llm, searches: semanticSearches(registry), log, now });
   const botConfigs = cachedBotConfigs(database);
-  const patternThreads = new PatternThreads({ registry, log, lifecycle });
+  const patternThreads = new PatternThreadPool({ registry, log, lifecycle });
   const counter = closedTurns(registry);
   const settler = new Settler(database, quota, registry, log);
   const sweeper = new Sweeper(
@@ -101,11 +102,11 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   );
   lifecycle.onClose("settler", () => settler.stop(), SETTLER_STOP_MS);
 
-  const auditBooks = booksWatch(exportDatabase, quota, registry, log);
+  const runAudit = createAuditTask(exportDatabase, quota, registry, log);
 
   const { host, keyPrefix } = config;
   const onClosed = settler.push.bind(settler);
-  const newKey = () => makePublicKey(keyPrefix, (below) => randomInt(below));
+  const newKey = () => createPublicKey(keyPrefix, (below) => randomInt(below));
   const admin = (router: ConnectRouter) => {
     router.service(BotAdminService, botAdmin(database, quota, randomUUID));
     router.service(KeyAdminService, keyAdmin(database, keyPrefix, newKey));
@@ -122,7 +123,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       port: config.opsPort,
       adminToken: config.adminToken,
       registry,
-      isReady: createReadinessProbe(database),
+      isReady: createReadinessProbe(database, { schema: "conversation", migrations }, log),
       admin,
     },
     log,
@@ -139,7 +140,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       resolveKey: (request) => handleResolveKey(database, keyPrefix, request),
       resolveBot: (request) => handleResolveBot(database, request),
       renewEdge: (request) => handleRenewEdge(database, config.leaseSeconds, request),
-      openTurn: (request) => handleOpenTurn({ database, botConfigs, patternThreads, meanings }, request),
+      openTurn: (request) => handleOpenTurn({ database, botConfigs, patternThreads, semanticSearch }, request),
       closeTurn: (request) => handleCloseTurn({ database, counter, onClosed }, request),
       rateMessage: (request) => handleRateMessage(database, request),
       exportSession: (request, { signal }) => handleExportSession(exportDatabase, request, signal),
@@ -148,13 +149,14 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   );
   await grpc.listen();
   settler.start();
+  const failures = retentionFailures(registry);
   const tasks: PeriodicTask[] = [
     { name: "sweep", everyMs: (config.leaseSeconds * 1_000) / 6, run: () => sweeper.tick() },
-    { name: "audit the books", everyMs: () => AUDIT_EVERY_MS * (0.8 + Math.random() * 0.4), run: auditBooks },
+    { name: "reconcile turns with usage", everyMs: () => AUDIT_EVERY_MS * (0.8 + Math.random() * 0.4), run: runAudit },
     {
-      name: "erase expired conversations",
+      name: "erase expired sessions",
       everyMs: RETENTION_EVERY_MS,
-      run: (signal) => eraseExpired({ database, quota, onClosed, log }, signal),
+      run: (signal) => eraseExpired({ database, quota, onClosed, failures, log }, signal),
     },
     { name: "embed knowledge", everyMs: EMBED_EVERY_MS, run: (signal) => embeddings.run(signal) },
   ];

@@ -68,7 +68,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-test("a row is read as it was stored, and storing it again changes nothing", async () => {
+test("a stored row is read unchanged, and storing it again has no effect", async () => {
   await insertCalls(database, [row]);
   await insertCalls(database, [
     { ...row, outcome: "cancelled" },

@@ -46,7 +46,7 @@ describe("a stopped service", () => {
     ).toEqual([]);
   });
 
-  test("loses no row of the call log", async () => {
+  test("stores every row of the call log", async () => {
     expect((await proxy.rowsOf("ws_test", turns.short))[0]).toMatchObject({ outcome: "complete" });
     expect((await proxy.rowsOf("ws_test", turns.long))[0]).toMatchObject({
       outcome: "provider_error",

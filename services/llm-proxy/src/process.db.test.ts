@@ -63,7 +63,7 @@ describe("migrate", () => {
 });
 
 describe("the service's log", () => {
-  test.each(["info", "debug"])("at level %s has no key, prompt, reply or text of a provider", async (level) => {
+  test.each(["info", "debug"])("contains no key, prompt, reply or provider text at level %s", async (level) => {
     const secrets = {
       key: "sk-SECRETKEY123",
       prompt: "PROMPTMARKER what is wrong with me",

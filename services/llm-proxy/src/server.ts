@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { PatternThreads } from "@parley/bot-rules/moderation";
+import { PatternThreadPool } from "@parley/bot-rules/moderation";
 import { CallLedgerAdminService, LlmService, ProviderAdminService } from "@parley/rpc/llm";
 import {
   checkTimeouts,
@@ -57,7 +57,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
   const tools = new Tools({ egress: config.egress, settings, metrics, log, now }, lifecycle);
   const tokenizer = new Tokenizer(lifecycle);
   const countTokens: CountTokens = (model, texts) => tokenizer.count(model, texts);
-  const patternThreads = new PatternThreads({ registry, log, lifecycle });
+  const patternThreads = new PatternThreadPool({ registry, log, lifecycle });
   const generator = new Generator({
     catalog,
     activeGenerations,

@@ -13,9 +13,10 @@ import {
   rpcServerHistogram,
   startOpsServer,
 } from "@parley/service-kit";
-import { booksAdmin } from "./audit/books.admin.ts";
+import { migrations } from "../migrations/index.ts";
 import { handleGetMonth } from "./audit/get-month.rpc.ts";
 import { handleListMonthTurns } from "./audit/list-month-turns.rpc.ts";
+import { turnEntryAdmin } from "./audit/turn-entry.admin.ts";
 import type { Config } from "./config.ts";
 import { holdGauges } from "./metrics.ts";
 import { handleGetUsage } from "./usage/get-usage.rpc.ts";
@@ -45,13 +46,13 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
       port: config.opsPort,
       adminToken: config.adminToken,
       registry,
-      isReady: createReadinessProbe(database),
+      isReady: createReadinessProbe(database, { schema: "quota", migrations }, log),
       admin: (router) => {
         router.service(
           WorkspaceAdminService,
           workspaceAdmin(database, () => `ws_${randomUUID()}`),
         );
-        router.service(BooksAdminService, booksAdmin(database));
+        router.service(BooksAdminService, turnEntryAdmin(database));
       },
     },
     log,

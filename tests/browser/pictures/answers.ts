@@ -1,7 +1,7 @@
-/** How much slower than the README shows it everything is filmed, so that there is time to take enough frames. */
-export const SLOWNESS = 3;
+/** The film is recorded this many times slower than the README shows it, to capture enough frames. */
+export const SLOWDOWN = 3;
 
-/** What the shop's assistant says on the README's pictures, by question. */
+/** The assistant's answers in the README's pictures, by question. */
 export const ANSWERS: Readonly<Record<string, string>> = {
   "Can the mug go into the dishwasher?": `Yes, the **stoneware mug** can:
 

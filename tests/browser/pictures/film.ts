@@ -1,8 +1,8 @@
 import type { Page } from "playwright-core";
 import { decode, encode, toRGBA8 } from "upng-js";
-import { SLOWNESS } from "./answers.ts";
+import { SLOWDOWN } from "./answers.ts";
 
-/** How long the last frame stays before it begins again. */
+/** How long the last frame stays before the film repeats. */
 const LAST_MS = 4_000;
 
 interface Frame {
@@ -10,28 +10,28 @@ interface Frame {
   readonly atMs: number;
 }
 
-/** Films a page as fast as it can take pictures, while something is done with it. Returns an animated PNG. */
+/** Records a page while `act` runs, as fast as it can take screenshots. Returns an animated PNG. */
 export async function film(page: Page, act: () => Promise<void>): Promise<Buffer> {
   const client = await page.context().newCDPSession(page);
   await client.send("Animation.enable");
-  await client.send("Animation.setPlaybackRate", { playbackRate: 1 / SLOWNESS });
+  await client.send("Animation.setPlaybackRate", { playbackRate: 1 / SLOWDOWN });
   const frames: Frame[] = [];
-  let acting = true;
-  const take = async () => {
-    while (acting) {
+  let isActing = true;
+  const record = async () => {
+    while (isActing) {
       const atMs = performance.now();
       const png = await page.screenshot({ caret: "initial" });
-      // Nothing has moved: the frame before stays longer.
+      // Skips an unchanged frame, which extends the previous one.
       if (!frames.at(-1)?.png.equals(png)) {
         frames.push({ png, atMs });
       }
     }
   };
-  const taken = take();
+  const recording = record();
   await act().finally(() => {
-    acting = false;
+    isActing = false;
   });
-  await taken;
+  await recording;
   await client.detach();
   return animate(frames);
 }
@@ -44,7 +44,7 @@ function animate(frames: readonly Frame[]): Buffer {
   const [{ width, height } = { width: 0, height: 0 }] = pictures;
   const delaysMs = frames.map(({ atMs }, at) => {
     const next = frames[at + 1];
-    return next ? Math.round((next.atMs - atMs) / SLOWNESS) : LAST_MS;
+    return next ? Math.round((next.atMs - atMs) / SLOWDOWN) : LAST_MS;
   });
   const pixels = pictures.flatMap((picture) => toRGBA8(picture).slice(0, 1));
   return Buffer.from(encode(pixels, width, height, 256, delaysMs));

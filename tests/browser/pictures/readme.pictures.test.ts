@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startDemoSite } from "@parley/sample-shop";
+import { startSampleShop } from "@parley/sample-shop";
 import { beforeAll, expect, it } from "vitest";
 import { root } from "../../system/processes.ts";
-import { describeInBrowser, eventually, type Visit } from "../stage.ts";
+import { describeInBrowser, eventually, type Visit } from "../fixture.ts";
 import { WidgetPage } from "../widget-page.ts";
-import { SLOWNESS } from "./answers.ts";
+import { SLOWDOWN } from "./answers.ts";
 import { film } from "./film.ts";
 
 const FOLDER = join(root, "docs/pictures");
@@ -43,55 +43,52 @@ const PANELS: Readonly<Record<string, Visit & { bot?: typeof BOT; questions?: re
   },
 };
 
-describeInBrowser("the README's pictures", (stage) => {
+describeInBrowser("README pictures", (fixture) => {
   beforeAll(() => mkdir(FOLDER, { recursive: true }).then(() => undefined));
 
-  const keep = (name: string, picture: Buffer) => writeFile(join(FOLDER, `${name}.png`), picture);
+  const savePicture = (name: string, picture: Buffer) => writeFile(join(FOLDER, `${name}.png`), picture);
 
   const withShop = async (size: ReturnType<typeof window>, act: (widget: WidgetPage, url: string) => Promise<void>) => {
-    const { publicKey } = await stage.service.addBot(BOT);
-    const shop = await startDemoSite({ port: 0, host: "localhost", edgeUrl: stage.service.url, publicKey });
-    const shopPage = await (await stage.context(size)).newPage();
-    await act(new WidgetPage(shopPage, stage.service.url), shop.url).finally(() => shop.close());
+    const { publicKey } = await fixture.service.addBot(BOT);
+    const shop = await startSampleShop({ port: 0, host: "localhost", edgeUrl: fixture.service.url, publicKey });
+    const shopPage = await (await fixture.newContext(size)).newPage();
+    await act(new WidgetPage(shopPage, fixture.service.url), shop.url).finally(() => shop.close());
   };
 
-  it.each(Object.entries(PANELS))(
-    "show the panel: %s",
-    async (name, { bot = BOT, questions = QUESTIONS, ...visit }) => {
-      const { publicKey } = await stage.service.addBot(bot);
-      const widget = await stage.visitAndOpen({ body: " ", publicKey, ...visit });
-      for (const question of questions) {
-        await widget.askAndWait(question);
-      }
-      await widget.ratable.first().getByRole("button").first().click();
-      await widget.page.mouse.move(0, 0);
-      await widget.settled();
-      await keep(name, await widget.page.screenshot({ animations: "disabled" }));
-      expect(widget.problems).toEqual([]);
-    },
-  );
+  it.each(Object.entries(PANELS))("panel: %s", async (name, { bot = BOT, questions = QUESTIONS, ...visit }) => {
+    const { publicKey } = await fixture.service.addBot(bot);
+    const widget = await fixture.visitAndOpen({ body: " ", publicKey, ...visit });
+    for (const question of questions) {
+      await widget.askAndWait(question);
+    }
+    await widget.ratable.first().getByRole("button").first().click();
+    await widget.page.mouse.move(0, 0);
+    await widget.settled();
+    await savePicture(name, await widget.page.screenshot({ animations: "disabled" }));
+    expect(widget.problems).toEqual([]);
+  });
 
-  it("show the sample shop", () =>
+  it("sample shop", () =>
     withShop(window(1280, 800), async (widget, url) => {
       await widget.page.goto(url);
       await widget.open();
       await widget.askAndWait("Can the mug go into the dishwasher?");
       await widget.page.mouse.move(0, 0);
       await widget.settled();
-      await keep("shop", await widget.page.screenshot({ animations: "disabled" }));
+      await savePicture("shop", await widget.page.screenshot({ animations: "disabled" }));
     }));
 
-  it("show a visitor asking, in motion", () =>
+  it("film of a visitor asking", () =>
     withShop({ ...window(1000, 640), deviceScaleFactor: 1.5 }, async (widget, url) => {
       const { page } = widget;
-      const pause = (ms: number) => page.waitForTimeout(ms * SLOWNESS);
+      const pause = (ms: number) => page.waitForTimeout(ms * SLOWDOWN);
       await page.goto(url);
       await widget.launcher.waitFor();
       const picture = await film(page, async () => {
         await pause(600);
         await widget.open();
         await pause(900);
-        await widget.input.pressSequentially("Can the mug go into the dishwasher?", { delay: 40 * SLOWNESS });
+        await widget.input.pressSequentially("Can the mug go into the dishwasher?", { delay: 40 * SLOWDOWN });
         await pause(250);
         await widget.input.press("Enter");
         await widget.ratable.waitFor();
@@ -99,13 +96,13 @@ describeInBrowser("the README's pictures", (stage) => {
         await widget.panel.getByRole("button", { name: "Good answer" }).click();
         await pause(300);
       });
-      await keep("asking", picture);
+      await savePicture("asking", picture);
       expect(picture.length).toBeLessThanOrEqual(1024 * 1024);
     }));
 
-  it("show the playground", async () => {
-    const { system, url, admin } = stage.service;
-    const { slug } = await stage.service.addBot(BOT);
+  it("playground", async () => {
+    const { system, url, admin } = fixture.service;
+    const { slug } = await fixture.service.addBot(BOT);
     await admin.knowledge.addSource({
       workspaceId: system.workspaceId,
       botSlug: slug,
@@ -115,7 +112,7 @@ describeInBrowser("the README's pictures", (stage) => {
         "# Delivery\n\nDelivery takes two to four working days. It costs 4.90, and nothing from 50.00 on.",
       ),
     });
-    const page = await (await stage.context(window(1280, 900))).newPage();
+    const page = await (await fixture.newContext(window(1280, 900))).newPage();
     await page.goto(`${url}/playground?bot=${slug}`);
     await page.getByLabel("Access token").fill(system.token);
     await page.getByLabel("Message", { exact: true }).fill(QUESTIONS[0] ?? "");
@@ -123,6 +120,6 @@ describeInBrowser("the README's pictures", (stage) => {
     await eventually(() => page.getByRole("status").innerText()).toBe("The reply is complete.");
     await page.getByRole("button", { name: "Fetch the export" }).click();
     await page.locator("#messages tr").first().waitFor();
-    await keep("playground", await page.screenshot({ animations: "disabled", fullPage: true }));
+    await savePicture("playground", await page.screenshot({ animations: "disabled", fullPage: true }));
   });
 });

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-// Apart from the other rings: it proves nothing, it draws what the README shows.
+// Not part of the test projects: it creates the README's pictures.
 export default defineConfig({
   test: {
     name: "pictures",

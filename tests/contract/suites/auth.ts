@@ -6,22 +6,22 @@ import { base64url, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJ
 import { beforeAll, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, bearer, createApi, exportPath } from "../support/api.ts";
-import { type Contract, detailOf, ownerClaims, refusal } from "../support/contract.ts";
+import { type ContractSystem, detailOf, ownerClaims, refusal } from "../support/contract-system.ts";
 
-export function authSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function authSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
   const sessionId = randomUUID();
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin);
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin);
     await api.chat(tenant, { session_id: sessionId });
   });
 
-  /** What the export and the playground answer to an Authorization header. */
+  /** Returns the responses of the export and the playground to an Authorization header. */
   async function answers(authorization: string | undefined, at: Api = api): Promise<string[]> {
     const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
     const body = { bot_slug: tenant.botSlug, session_id: "no uuid", message: "Hello?" };
@@ -31,29 +31,29 @@ export function authSuite(shared: () => Contract): void {
     ];
   }
 
-  const bothAnswer = (status: number, code: string) => [detailOf(status, code), detailOf(status, code)];
+  const bothRefuse = (status: number, code: string) => [detailOf(status, code), detailOf(status, code)];
 
-  /** What a token that is accepted is answered: the transcript, and the next check of the playground. */
+  /** The responses to a valid token: the transcript, and the error of the playground's next check. */
   const accepted = ['200 {"session":{', detailOf(400, "invalid_session_id")].map((text) =>
     expect.stringContaining(text),
   );
 
   const now = () => Math.floor(Date.now() / 1_000);
 
-  /** As the OAuth 2.0 token endpoint gives it. */
-  const issued = () => contract.sso.token({ workspaceId: tenant.workspaceId });
+  /** Returns a token from the OAuth 2.0 token endpoint. */
+  const issueToken = () => system.sso.token({ workspaceId: tenant.workspaceId });
 
-  /** These claims on top of good ones; undefined leaves one out. */
-  const signed = (claims: Record<string, unknown>) =>
-    contract.sso.sign({ ...ownerClaims(contract, tenant), ...claims } as JWTPayload);
+  /** Signs valid claims with these changes; undefined omits a claim. */
+  const signClaims = (claims: Record<string, unknown>) =>
+    system.sso.sign({ ...ownerClaims(system, tenant), ...claims } as JWTPayload);
 
-  test("an access token of the single sign-on opens the caller's own workspace [5/3-4] [5/8] [4.4/1]", async () => {
-    expect(await answers(`Bearer ${await issued()}`)).toEqual(accepted);
-    expect(await answers(`bearer ${await signed({})}`)).toEqual(accepted);
+  test("an access token of the single sign-on gives access to its workspace [5/3-4] [5/8] [4.4/1]", async () => {
+    expect(await answers(`Bearer ${await issueToken()}`)).toEqual(accepted);
+    expect(await answers(`bearer ${await signClaims({})}`)).toEqual(accepted);
   });
 
-  test("no token, and what is no token, is refused [5/10] [7.2/1] [4.3/8]", async () => {
-    const token = await issued();
+  test("a missing or malformed token gets 401 [5/10] [7.2/1] [4.3/8]", async () => {
+    const token = await issueToken();
     const headers = [
       undefined,
       "",
@@ -66,11 +66,11 @@ export function authSuite(shared: () => Contract): void {
       "Bearer ...",
     ];
     for (const header of headers)
-      expect(await answers(header), header).toEqual(bothAnswer(401, "authentication_required"));
-    expect(await answers(`Bearer ${token.slice(0, -4)}AAAA`)).toEqual(bothAnswer(401, "authentication_required"));
+      expect(await answers(header), header).toEqual(bothRefuse(401, "authentication_required"));
+    expect(await answers(`Bearer ${token.slice(0, -4)}AAAA`)).toEqual(bothRefuse(401, "authentication_required"));
   });
 
-  test("iss, aud and exp are required and must be right, with 30 s of skew [D23/1] [D23/3] [H/9]", async () => {
+  test("iss, aud and exp are required and checked with 30 s of clock skew [D23/1] [D23/3] [H/9]", async () => {
     const wrong = [
       { iss: undefined },
       { iss: "https://evil.example" },
@@ -81,23 +81,23 @@ export function authSuite(shared: () => Contract): void {
       { nbf: now() + 60 },
     ];
     for (const claims of wrong)
-      expect(await answers(`Bearer ${await signed(claims)}`), JSON.stringify(claims)).toEqual(
-        bothAnswer(401, "authentication_required"),
+      expect(await answers(`Bearer ${await signClaims(claims)}`), JSON.stringify(claims)).toEqual(
+        bothRefuse(401, "authentication_required"),
       );
     for (const claims of [
       { exp: now() - 20 },
       { nbf: now() + 20 },
-      { aud: ["https://x.example", contract.sso.audience] },
+      { aud: ["https://x.example", system.sso.audience] },
     ])
-      expect(await answers(`Bearer ${await signed(claims)}`), JSON.stringify(claims)).toEqual(accepted);
+      expect(await answers(`Bearer ${await signClaims(claims)}`), JSON.stringify(claims)).toEqual(accepted);
   });
 
-  test("a token without a signature, or signed by anything but the single sign-on's private key, is refused [D23/2] [H/9]", async () => {
-    const { keys } = (await (await fetch(contract.sso.jwksUrl)).json()) as { keys: JWK[] };
+  test("a token that is not signed with the single sign-on's private key gets 401 [D23/2] [H/9]", async () => {
+    const { keys } = (await (await fetch(system.sso.jwksUrl)).json()) as { keys: JWK[] };
     const publicJwk = keys[0] ?? {};
     const own = await generateKeyPair("RS256", { extractable: true });
     const ownJwk = await exportJWK(own.publicKey);
-    const claims = ownerClaims(contract, tenant);
+    const claims = ownerClaims(system, tenant);
     const part = (value: object) => base64url.encode(JSON.stringify(value));
     const sign = (header: object, key: typeof own.privateKey | Uint8Array) =>
       new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: publicJwk.kid ?? "", ...header }).sign(key);
@@ -125,13 +125,13 @@ export function authSuite(shared: () => Contract): void {
       await sign({ kid: "../../dev/null" }, own.privateKey),
     ];
     for (const token of hostile)
-      expect(await answers(`Bearer ${token}`), token.slice(0, 60)).toEqual(bothAnswer(401, "authentication_required"));
+      expect(await answers(`Bearer ${token}`), token.slice(0, 60)).toEqual(bothRefuse(401, "authentication_required"));
     expect(fetches).toBe(0);
     keySet.close();
   });
 
-  test("without a workspace there is none to act in [5/11] [7.2/2] [D23/5] [H/9]", async () => {
-    expect(await answers(`Bearer ${await contract.sso.token({})}`)).toEqual(bothAnswer(401, "no_workspace"));
+  test("a token without a valid workspace claim gets no_workspace [5/11] [7.2/2] [D23/5] [H/9]", async () => {
+    expect(await answers(`Bearer ${await system.sso.token({})}`)).toEqual(bothRefuse(401, "no_workspace"));
     const claims = [
       undefined,
       null,
@@ -145,49 +145,49 @@ export function authSuite(shared: () => Contract): void {
       "x".repeat(65),
     ];
     for (const workspace_id of claims)
-      expect(await answers(`Bearer ${await signed({ workspace_id })}`), JSON.stringify(workspace_id)).toEqual(
-        bothAnswer(401, "no_workspace"),
+      expect(await answers(`Bearer ${await signClaims({ workspace_id })}`), JSON.stringify(workspace_id)).toEqual(
+        bothRefuse(401, "no_workspace"),
       );
   });
 
-  test("without a user it is no access token [D23/6]", async () => {
+  test("a token without sub gets authentication_required [D23/6]", async () => {
     for (const sub of [undefined, ""])
-      expect(await answers(`Bearer ${await signed({ sub })}`)).toEqual(bothAnswer(401, "authentication_required"));
+      expect(await answers(`Bearer ${await signClaims({ sub })}`)).toEqual(bothRefuse(401, "authentication_required"));
   });
 
-  test("a workspace that nobody knows owns nothing [D23/7]", async () => {
-    expect(await answers(`Bearer ${await signed({ workspace_id: "nobody-knows-this-one" })}`)).toEqual([
+  test("an unknown workspace owns no session and no bot [D23/7]", async () => {
+    expect(await answers(`Bearer ${await signClaims({ workspace_id: "unknown-workspace" })}`)).toEqual([
       detailOf(404, "session_not_found"),
       detailOf(400, "invalid_session_id"),
     ]);
     const bot = { bot_slug: tenant.botSlug };
-    const token = await signed({ workspace_id: "nobody-knows-this-one" });
+    const token = await signClaims({ workspace_id: "unknown-workspace" });
     expect(refusal(await api.refusedPlayground(token, bot))).toBe(detailOf(404, "bot_not_found"));
   });
 
-  test("the name of the workspace claim is the installation's choice [D23/4]", async () => {
-    const edge = await contract.startEdge({ JWT_WORKSPACE_CLAIM: "https://example.com/org" });
+  test("the name of the workspace claim is configurable [D23/4]", async () => {
+    const edge = await system.startEdge({ JWT_WORKSPACE_CLAIM: "https://example.com/org" });
     const other = await createApi(`http://127.0.0.1:${edge.port}`);
     const elsewhere = { workspace_id: undefined, "https://example.com/org": tenant.workspaceId };
-    expect(await answers(`Bearer ${await signed(elsewhere)}`, other)).toEqual(accepted);
-    expect(await answers(`Bearer ${await signed({})}`, other)).toEqual(bothAnswer(401, "no_workspace"));
+    expect(await answers(`Bearer ${await signClaims(elsewhere)}`, other)).toEqual(accepted);
+    expect(await answers(`Bearer ${await signClaims({})}`, other)).toEqual(bothRefuse(401, "no_workspace"));
   });
 
-  test("while the single sign-on is away known keys go on working, and an unknown one gives 503 [D23/8]", async () => {
-    const { keys } = (await (await fetch(contract.sso.jwksUrl)).json()) as { keys: JWK[] };
+  test("when the key set is unreachable, tokens of cached keys still work and an unknown key gets 503 [D23/8]", async () => {
+    const { keys } = (await (await fetch(system.sso.jwksUrl)).json()) as { keys: JWK[] };
     const keySet = createServer((_, response) => response.end(JSON.stringify({ keys })));
     await once(keySet.listen(0, "127.0.0.1"), "listening");
-    const edge = await contract.startEdge({ JWKS_URL: `http://127.0.0.1:${(keySet.address() as AddressInfo).port}/` });
+    const edge = await system.startEdge({ JWKS_URL: `http://127.0.0.1:${(keySet.address() as AddressInfo).port}/` });
     const at = await createApi(`http://127.0.0.1:${edge.port}`);
-    const known = `Bearer ${await signed({})}`;
+    const known = `Bearer ${await signClaims({})}`;
     expect(await answers(known, at)).toEqual(accepted);
     keySet.close();
     keySet.closeAllConnections();
     const { privateKey } = await generateKeyPair("ES256");
-    const unknown = await new SignJWT(ownerClaims(contract, tenant))
+    const unknown = await new SignJWT(ownerClaims(system, tenant))
       .setProtectedHeader({ alg: "ES256", kid: "new" })
       .sign(privateKey);
-    expect(await answers(`Bearer ${unknown}`, at)).toEqual(bothAnswer(503, "auth_unavailable"));
+    expect(await answers(`Bearer ${unknown}`, at)).toEqual(bothRefuse(503, "auth_unavailable"));
     const { headers } = await at.call({ path: exportPath(sessionId), headers: bearer(unknown) });
     expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
     expect(await answers(known, at)).toEqual(accepted);

@@ -2,17 +2,17 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import type { Api } from "../support/api.ts";
-import { type Contract, UNKNOWN_KEY } from "../support/contract.ts";
+import { type ContractSystem, UNKNOWN_KEY } from "../support/contract-system.ts";
 
-export function corsSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function corsSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin);
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin);
   });
 
   const EXPOSED = "Retry-After, RateLimit, RateLimit-Policy";
@@ -24,7 +24,7 @@ export function corsSuite(shared: () => Contract): void {
     expect(headers.get("access-control-allow-credentials")).toBeNull();
   }
 
-  test("a page of any origin can read what it is answered, refusals too [D11/1-2]", async () => {
+  test("responses and errors allow the request's origin [D11/1-2]", async () => {
     const { origin } = tenant;
     const stream = await api.openChat(tenant);
     await stream.text();
@@ -48,7 +48,7 @@ export function corsSuite(shared: () => Contract): void {
     }
   });
 
-  test("without an origin, or with null, no origin is allowed [D11/3]", async () => {
+  test("a request without an origin, or with null, gets no Access-Control-Allow-Origin [D11/3]", async () => {
     for (const origin of [null, "null"]) {
       const { headers } = await api.config(tenant, origin);
       expect(headers.get("access-control-allow-origin")).toBeNull();
@@ -57,7 +57,7 @@ export function corsSuite(shared: () => Contract): void {
     }
   });
 
-  test("what needs an access token is for no page of another origin [D11/1]", async () => {
+  test("endpoints that need an access token allow no origin [D11/1]", async () => {
     const { origin } = tenant;
     const answers = [
       await api.call({ path: `/api/conversations/${randomUUID()}/export.json`, headers: { origin } }),
@@ -66,7 +66,7 @@ export function corsSuite(shared: () => Contract): void {
     for (const { headers } of answers) expect(headers.get("access-control-allow-origin")).toBeNull();
   });
 
-  test("a preflight is answered with 204 [D11/4]", async () => {
+  test("a preflight gets 204 [D11/4]", async () => {
     const paths = { "/api/chat/": "POST", "/api/chat/rating/": "POST", "/api/widget/config/": "GET" };
     for (const [path, method] of Object.entries(paths)) {
       const headers = {

@@ -3,10 +3,10 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { beforeAll, expect, test } from "vitest";
 import { root } from "../../system/processes.ts";
 import type { Api } from "../support/api.ts";
-import type { Contract } from "../support/contract.ts";
+import type { ContractSystem } from "../support/contract-system.ts";
 
-/** Comes last: every answer of the suites before was measured by the description; this asks whether all of it was seen. */
-export function descriptionSuite(shared: () => Contract): void {
+/** Runs last: the other suites validated each response against the description; this checks that they received every described one. */
+export function descriptionSuite(shared: () => ContractSystem): void {
   let api: Api;
 
   beforeAll(() => {
@@ -21,20 +21,20 @@ export function descriptionSuite(shared: () => Contract): void {
     expect(validator.version).toBe("3.1");
   });
 
-  test("every answer it describes was seen, and as described [D31/2]", async () => {
+  test("the suites received every described response, and each matched its description [D31/2]", async () => {
     await api.call({ path: "/openapi.json" });
     await api.call({ method: "POST", path: "/openapi.json" });
     await api.call({ path: "/healthz/live" });
     await api.call({ path: "/healthz/ready" });
-    expect(api.description.responses.filter((response) => !api.seen.has(response))).toEqual([NOT_READY]);
+    expect(api.description.responses.filter((response) => !api.receivedResponses.has(response))).toEqual([NOT_READY]);
   });
 
-  test("the changelog speaks of every endpoint [9/2]", async () => {
+  test("the changelog mentions every endpoint [9/2]", async () => {
     const changelog = await readFile(`${root}/CHANGELOG.md`, "utf8");
     expect(changelog).toMatch(/^## \[Unreleased\]$/m);
     for (const path of Object.keys(api.description.document.paths ?? {})) expect(changelog).toContain(`\`${path}\``);
   });
 }
 
-/** Only while an edge starts or stops, when it hardly listens. */
+/** An edge sends this only while it starts or stops. */
 const NOT_READY = "GET /healthz/ready 503";

@@ -3,19 +3,19 @@ import { beforeAll, expect, test } from "vitest";
 import { readChat } from "../../system/chat.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, type Call, freshAddress } from "../support/api.ts";
-import { type Contract, errorOf, refusal, UNKNOWN_KEY, usedMessages } from "../support/contract.ts";
+import { type ContractSystem, errorOf, refusal, UNKNOWN_KEY, usedMessages } from "../support/contract-system.ts";
 
 type Meta = { client: Record<string, unknown>; http_version: string; forwarded_headers: string[]; server_time: string };
 
-export function doctorSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function doctorSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin);
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin);
   });
 
   const call = (fields: object, more: Partial<Call> = {}): Call => ({
@@ -29,7 +29,7 @@ export function doctorSuite(shared: () => Contract): void {
   async function eventsOf(request: Call): Promise<SseEvent[]> {
     const events: SseEvent[] = [];
     for await (const item of readSse(await api.send(request))) {
-      if (!("event" in item)) throw new Error(`a comment: ${item.comment}`);
+      if (!("event" in item)) throw new Error(`unexpected SSE comment: ${item.comment}`);
       events.push(item);
     }
     return events;
@@ -37,8 +37,8 @@ export function doctorSuite(shared: () => Contract): void {
 
   const metaOf = async (request: Call) => (await eventsOf(request))[0]?.data as Meta;
 
-  test("paced events come one by one, no model is asked and nothing is counted [D32/1] [D32/4]", async () => {
-    contract.provider.reset();
+  test("the doctor streams paced ticks without calling a provider or counting a message [D32/1] [D32/4]", async () => {
+    system.provider.reset();
     const response = await api.send(call({}));
     expect(response.headers.get("cache-control")).toBe("no-cache, no-transform");
     expect(response.headers.get("x-accel-buffering")).toBe("no");
@@ -49,11 +49,11 @@ export function doctorSuite(shared: () => Contract): void {
     expect(ticks.map(({ data }) => (data as { number: number }).number)).toEqual(ticks.map((_, index) => index + 1));
     expect((ticks.at(-1)?.at ?? 0) - (ticks[0]?.at ?? 0)).toBeGreaterThan(1_500);
     expect(events.at(-1)?.data).toEqual({ finish_reason: "stop", sent_ms: expect.any(Number) });
-    expect(contract.provider.requests).toEqual([]);
-    expect(await usedMessages(contract, tenant)).toBe(0);
+    expect(system.provider.requests).toEqual([]);
+    expect(await usedMessages(system, tenant)).toBe(0);
   });
 
-  test("an answer is as the description has it, and a silence is kept without a comment [D32/2]", async () => {
+  test("the doctor's stream matches the description and keeps the requested silence without a comment [D32/2]", async () => {
     const [events, described] = await Promise.all([
       eventsOf(call({ silence_ms: 1_500 })),
       api.send(call({})).then(async (response) => ({ response, ...(await readChat(response)) })),
@@ -61,24 +61,24 @@ export function doctorSuite(shared: () => Contract): void {
     const [lastTick, done] = events.slice(-2);
     expect((done?.at ?? 0) - (lastTick?.at ?? 0)).toBeGreaterThan(1_400);
     const { response } = described;
-    const what = { method: "POST", path: "/api/doctor/", status: response.status, headers: response.headers };
-    api.note(api.description.check({ ...what, events: described.events }));
+    const exchange = { method: "POST", path: "/api/doctor/", status: response.status, headers: response.headers };
+    api.recordResponse(api.description.check({ ...exchange, events: described.events }));
   });
 
-  test("it tells the address that is counted, and by what it was told [D32/3]", async () => {
+  test("the doctor reports the caller's address, its source and the rate limit's key [D32/3]", async () => {
     const address = freshAddress();
     const headers = { "x-forwarded-for": `192.0.2.1, ${address}`, "x-forwarded-proto": "https", via: "1.1 proxy" };
-    const seen = await metaOf(call({}, { headers }));
-    expect(seen.client).toEqual({ address, counted_as: address, from: "x-forwarded-for" });
-    expect(seen.forwarded_headers).toEqual(["via", "x-forwarded-for", "x-forwarded-proto"]);
-    expect(seen.http_version).toBe("1.1");
-    expect(Math.abs(Date.parse(seen.server_time) - Date.now())).toBeLessThan(10_000);
+    const meta = await metaOf(call({}, { headers }));
+    expect(meta.client).toEqual({ address, counted_as: address, from: "x-forwarded-for" });
+    expect(meta.forwarded_headers).toEqual(["via", "x-forwarded-for", "x-forwarded-proto"]);
+    expect(meta.http_version).toBe("1.1");
+    expect(Math.abs(Date.parse(meta.server_time) - Date.now())).toBeLessThan(10_000);
 
-    const six = await metaOf(call({}, { address: "2001:db8:0:7::9" }));
-    expect(six.client).toMatchObject({ address: "2001:db8:0:7::9", counted_as: "2001:db8:0:7::/64" });
+    const ipv6 = await metaOf(call({}, { address: "2001:db8:0:7::9" }));
+    expect(ipv6.client).toMatchObject({ address: "2001:db8:0:7::9", counted_as: "2001:db8:0:7::/64" });
   });
 
-  test("its refusals are chat's, and it is counted in chat's bucket [D32/5]", async () => {
+  test("the doctor has chat's errors and rate-limit bucket [D32/5]", async () => {
     const refusals: [Call, string][] = [
       [call({}, { body: "{" }), errorOf(400, "invalid_json")],
       [call({ public_key: " " }), errorOf(400, "invalid_message")],
@@ -99,7 +99,7 @@ export function doctorSuite(shared: () => Contract): void {
     expect(limited.headers.get("ratelimit-policy")).toBe('"chat";q=60;w=60');
   });
 
-  test("a page may ask it of any origin, after a preflight [D32/5]", async () => {
+  test("the doctor's preflight allows any origin [D32/5]", async () => {
     const headers = { origin: "https://any.example", "access-control-request-method": "POST" };
     const answer = await api.call({ method: "OPTIONS", path: "/api/doctor/", headers });
     expect(answer.status).toBe(204);

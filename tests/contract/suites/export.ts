@@ -2,25 +2,33 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, bearer, exportPath } from "../support/api.ts";
-import { addBot, type Contract, detailOf, errorOf, ownerToken, refusal, transcript } from "../support/contract.ts";
+import {
+  addBot,
+  type ContractSystem,
+  detailOf,
+  errorOf,
+  ownerToken,
+  refusal,
+  transcript,
+} from "../support/contract-system.ts";
 
-export function exportSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function exportSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
   let token: string;
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin);
-    token = await ownerToken(contract, tenant);
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin);
+    token = await ownerToken(system, tenant);
   });
 
   const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$/;
 
-  describe("a transcript", () => {
-    test("is a download named after the session [1/4] [4.3/4-6] [5/4]", async () => {
+  describe("transcripts", () => {
+    test("the export is a download named after the session [1/4] [4.3/4-6] [5/4]", async () => {
       const session_id = randomUUID();
       await api.chat(tenant, { session_id });
       const { status, headers, body } = await api.exported(token, session_id);
@@ -30,7 +38,7 @@ export function exportSuite(shared: () => Contract): void {
       expect(Object.keys(body as object)).toEqual(["session", "messages"]);
     });
 
-    test("has every field of the session and its messages, in their documented form [2.3/1-9] [2.4/1-13] [3/1]", async () => {
+    test("the export has every documented field of the session and its messages [2.3/1-9] [2.4/1-13] [3/1]", async () => {
       const session_id = randomUUID();
       const startedAt = Date.now();
       const { meta } = await api.chat(tenant, {
@@ -39,7 +47,7 @@ export function exportSuite(shared: () => Contract): void {
         visitor_metadata: { a: 1 },
         message: "Hi 👋",
       });
-      const { session, messages } = await transcript(contract, tenant, session_id);
+      const { session, messages } = await transcript(system, tenant, session_id);
       expect(session).toEqual({
         id: session_id,
         bot_slug: tenant.botSlug,
@@ -85,39 +93,39 @@ export function exportSuite(shared: () => Contract): void {
         expect(Math.abs(Date.parse(String(time)) - startedAt)).toBeLessThan(10_000);
     });
 
-    test("is chronological, user and assistant in turn [4.3/7]", async () => {
+    test("messages are exported in chronological order, user and assistant alternating [4.3/7]", async () => {
       const session_id = randomUUID();
-      const bot = await addBot(contract, tenant, "echo", "openai:echo");
+      const bot = await addBot(system, tenant, "echo", "openai:echo");
       for (const message of ["One.", "Two.", "Three."]) await api.chat(bot, { session_id, message });
-      const { session, messages } = await transcript(contract, tenant, session_id);
-      const said = messages.map(({ role, content }) => `${role}: ${content}`);
-      expect(said).toEqual(["One.", "Two.", "Three."].flatMap((text) => [`user: ${text}`, `assistant: ${text}`]));
+      const { session, messages } = await transcript(system, tenant, session_id);
+      const lines = messages.map(({ role, content }) => `${role}: ${content}`);
+      expect(lines).toEqual(["One.", "Two.", "Three."].flatMap((text) => [`user: ${text}`, `assistant: ${text}`]));
       const times = messages.map(({ created_at }) => String(created_at));
       expect(times).toEqual(times.toSorted((a, b) => (a < b ? -1 : 1)));
       expect(String(session.last_activity_at) > String(times.at(-3))).toBe(true);
       expect(String(session.started_at) <= String(times[0])).toBe(true);
     });
 
-    test("names the chunks of knowledge a reply was given [2.4/11]", async () => {
-      const knowing = await createTenant(contract.admin);
-      const { workspaceId, botSlug } = knowing;
+    test("the export lists the knowledge chunks of a reply [2.4/11]", async () => {
+      const withKnowledge = await createTenant(system.admin);
+      const { workspaceId, botSlug } = withKnowledge;
       const content = Buffer.from("# Parcels\n\nA parcel to Iceland takes nine days.");
-      await contract.admin.knowledge.addSource({ workspaceId, botSlug, name: "Shipping", format: "md", content });
+      await system.admin.knowledge.addSource({ workspaceId, botSlug, name: "Shipping", format: "md", content });
       const session_id = randomUUID();
-      await api.chat(knowing, { session_id, message: "How long does a parcel to Iceland take?" });
-      const { messages } = await transcript(contract, knowing, session_id);
+      await api.chat(withKnowledge, { session_id, message: "How long does a parcel to Iceland take?" });
+      const { messages } = await transcript(system, withKnowledge, session_id);
       expect(messages[1]?.rag_chunks_used).toEqual([expect.any(Number)]);
       expect(messages[0]?.rag_chunks_used).toEqual([]);
     });
   });
 
-  describe("a session that cannot be exported", () => {
-    test("is missing in the same bytes, whatever the reason [2.3/10] [4.3/1] [4.3/8] [5/9] [5/12] [7.2/3] [D22/1] [D23/7]", async () => {
+  describe("sessions that cannot be exported", () => {
+    test("a missing, foreign, deleted or malformed session id gets the same 404, byte for byte [2.3/10] [4.3/1] [4.3/8] [5/9] [5/12] [7.2/3] [D22/1] [D23/7]", async () => {
       const deleted = randomUUID();
       await api.chat(tenant, { session_id: deleted });
-      await contract.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId: deleted });
+      await system.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId: deleted });
       const foreign = randomUUID();
-      await api.chat(await createTenant(contract.admin), { session_id: foreign });
+      await api.chat(await createTenant(system.admin), { session_id: foreign });
       const existing = randomUUID();
       await api.chat(tenant, { session_id: existing });
 
@@ -132,9 +140,9 @@ export function exportSuite(shared: () => Contract): void {
         "..%2f..",
         `${existing}%20`,
       ];
-      const answers = await Promise.all(ids.map(async (id) => api.exported(await ownerToken(contract, tenant), id)));
-      const nobodys = await contract.sso.token({ workspaceId: "nobody-knows-this-one" });
-      answers.push(await api.exported(nobodys, existing));
+      const answers = await Promise.all(ids.map(async (id) => api.exported(await ownerToken(system, tenant), id)));
+      const unknownWorkspaceToken = await system.sso.token({ workspaceId: "unknown-workspace" });
+      answers.push(await api.exported(unknownWorkspaceToken, existing));
       for (const [index, { headers, ...answer }] of answers.entries()) {
         expect(refusal({ headers, ...answer }), ids[index]).toBe(detailOf(404, "session_not_found"));
         const comparable = [...headers].filter(([name]) => !/^(date|ratelimit)$/.test(name));
@@ -145,20 +153,20 @@ export function exportSuite(shared: () => Contract): void {
       expect((await api.exported(token, existing.toUpperCase())).status).toBe(200);
     });
 
-    test("is gone once it is erased [2.3/10] [3/2]", async () => {
+    test("an erased session gets 404 from export and chat [2.3/10] [3/2]", async () => {
       const session_id = randomUUID();
       await api.chat(tenant, { session_id });
-      await contract.admin.sessions.eraseSession({ workspaceId: tenant.workspaceId, sessionId: session_id });
+      await system.admin.sessions.eraseSession({ workspaceId: tenant.workspaceId, sessionId: session_id });
       expect(refusal(await api.exported(token, session_id))).toBe(detailOf(404, "session_not_found"));
       expect(refusal(await api.refusedChat(tenant, { session_id }))).toBe(errorOf(404, "session_not_found"));
     });
   });
 
-  describe("a rating", () => {
-    test("is given, changed and taken back, and the export shows it [2.4/4] [D27/1]", async () => {
+  describe("ratings", () => {
+    test("a rating can be set, changed and cleared, and appears in the export [2.4/4] [D27/1]", async () => {
       const session_id = randomUUID();
       const { meta } = await api.chat(tenant, { session_id });
-      const stored = async () => (await transcript(contract, tenant, session_id)).messages.map(({ rating }) => rating);
+      const stored = async () => (await transcript(system, tenant, session_id)).messages.map(({ rating }) => rating);
       for (const [message_id, rating] of [
         [meta?.message_id, "up"],
         [String(meta?.message_id), "down"],
@@ -171,28 +179,28 @@ export function exportSuite(shared: () => Contract): void {
       }
     });
 
-    test("of what is not a reply of the session is refused in the same words [D27/2]", async () => {
+    test("rating anything but a reply of the session gets message_not_found [D27/2]", async () => {
       const session_id = randomUUID();
       const { meta } = await api.chat(tenant, { session_id });
       const own = Number(meta?.message_id);
-      const otherBot = await addBot(contract, tenant, "other-bot");
-      const stranger = await createTenant(contract.admin);
+      const otherBot = await addBot(system, tenant, "other-bot");
+      const other = await createTenant(system.admin);
       const rating = "up";
       const answers = [
         await api.rate(tenant, { session_id, message_id: own + 1_000_000, rating }),
         await api.rate(tenant, { session_id, message_id: own - 1, rating }),
         await api.rate(tenant, { session_id: randomUUID(), message_id: own, rating }),
         await api.rate(otherBot, { session_id, message_id: own, rating }),
-        await api.rate(stranger, { session_id, message_id: own, rating }),
+        await api.rate(other, { session_id, message_id: own, rating }),
       ];
       for (const answer of answers) expect(refusal(answer)).toBe(errorOf(404, "message_not_found"));
-      expect((await transcript(contract, tenant, session_id)).messages.map((message) => message.rating)).toEqual([
+      expect((await transcript(system, tenant, session_id)).messages.map((message) => message.rating)).toEqual([
         "",
         "",
       ]);
     });
 
-    test("that is malformed is refused [D27/1]", async () => {
+    test("a malformed rating gets 400 [D27/1]", async () => {
       const good = { session_id: randomUUID(), message_id: 1, rating: "up" };
       const wrong: [Record<string, unknown>, string][] = [
         [{ rating: "sideways" }, "invalid_message"],
@@ -213,16 +221,16 @@ export function exportSuite(shared: () => Contract): void {
     });
   });
 
-  test("a stranger's token opens no other workspace, by any call [5/9] [4.4/2]", async () => {
+  test("a token of another workspace gets 404 from export and playground [5/9] [4.4/2]", async () => {
     const session_id = randomUUID();
     await api.chat(tenant, { session_id });
-    const stranger = await createTenant(contract.admin);
-    const theirs = await ownerToken(contract, stranger);
-    expect(refusal(await api.exported(theirs, session_id))).toBe(detailOf(404, "session_not_found"));
-    expect(refusal(await api.refusedPlayground(theirs, { bot_slug: tenant.botSlug }))).toBe(
+    const other = await createTenant(system.admin);
+    const otherToken = await ownerToken(system, other);
+    expect(refusal(await api.exported(otherToken, session_id))).toBe(detailOf(404, "session_not_found"));
+    expect(refusal(await api.refusedPlayground(otherToken, { bot_slug: tenant.botSlug }))).toBe(
       detailOf(404, "bot_not_found"),
     );
-    const { messages } = await transcript(contract, tenant, session_id);
+    const { messages } = await transcript(system, tenant, session_id);
     expect(messages).toHaveLength(2);
     expect((await api.call({ path: exportPath(session_id), headers: bearer(token) })).status).toBe(200);
   });

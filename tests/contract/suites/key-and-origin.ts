@@ -2,24 +2,24 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
-import { type Answer, type Api, freshAddress } from "../support/api.ts";
-import { addKey, type Contract, errorOf, refusal, transcript, UNKNOWN_KEY } from "../support/contract.ts";
+import { type Api, type ApiResponse, freshAddress } from "../support/api.ts";
+import { addKey, type ContractSystem, errorOf, refusal, transcript, UNKNOWN_KEY } from "../support/contract-system.ts";
 
-export function keyAndOriginSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function keyAndOriginSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin, { domain: "ok.com" });
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin, { domain: "ok.com" });
   });
 
   const configAnswer = async (key: Tenant, origin: string | null = key.origin) =>
     refusal(await api.config(key, origin));
 
-  test("config gives the bot's display fields to an allowed origin, without a token [1/3] [2.2/1-10] [4.2/2-4] [5/2] [8/5]", async () => {
+  test("config returns the bot's display fields to an allowed origin, without a token [1/3] [2.2/1-10] [4.2/2-4] [5/2] [8/5]", async () => {
     const bot = {
       name: "Ada",
       welcome_message: "Hello 👋",
@@ -32,8 +32,8 @@ export function keyAndOriginSuite(shared: () => Contract): void {
       quick_replies: ["Where is my parcel?", "Opening hours"],
       custom_css_vars: { "--parley-shadow": "none" },
     };
-    const shop = await createTenant(contract.admin);
-    await contract.admin.bots.updateBot({
+    const shop = await createTenant(system.admin);
+    await system.admin.bots.updateBot({
       workspaceId: shop.workspaceId,
       slug: shop.botSlug,
       changes: {
@@ -62,7 +62,7 @@ export function keyAndOriginSuite(shared: () => Contract): void {
     expect(bot).toMatchObject({ name: "Test bot", quick_replies: [], custom_css_vars: {} });
   });
 
-  test("config needs a public_key, and none of its errors is cached [4.2/1] [4.2/5] [D12/1-2] [7.1/1]", async () => {
+  test("config requires a public_key, and its errors are no-store [4.2/1] [4.2/5] [D12/1-2] [7.1/1]", async () => {
     for (const query of ["", "?public_key=", "?public_key=%20", `?public_key=${tenant.publicKey}&public_key=x`]) {
       const answer = await api.call({ path: `/api/widget/config/${query}`, headers: { origin: tenant.origin } });
       expect(refusal(answer)).toBe(errorOf(400, "invalid_message"));
@@ -75,14 +75,14 @@ export function keyAndOriginSuite(shared: () => Contract): void {
       expect(answer.headers.get("cache-control")).toBe("no-store");
   });
 
-  test("a key is a fixed prefix and 32 characters of base62 [2.5/1] [D29/1]", () => {
+  test("a key is the prefix svc_pk_ and 32 base62 characters [2.5/1] [D29/1]", () => {
     expect(tenant.publicKey).toMatch(/^svc_pk_[0-9A-Za-z]{32}$/);
   });
 
-  test("a malformed, an unknown and a revoked key get the same bytes, within 5 s of the revocation [2.5/3] [5/6] [7.1/6] [4.2/5] [D30/1] [H/2]", async () => {
-    const revoked = await addKey(contract, tenant, ["ok.com"]);
+  test("a malformed, an unknown and a revoked key get the same 401, the revoked one within 5 s [2.5/3] [5/6] [7.1/6] [4.2/5] [D30/1] [H/2]", async () => {
+    const revoked = await addKey(system, tenant, ["ok.com"]);
     expect((await api.config(revoked)).status).toBe(200);
-    await contract.admin.keys.revokeKey({ publicKey: revoked.publicKey });
+    await system.admin.keys.revokeKey({ publicKey: revoked.publicKey });
     const revokedAt = performance.now();
     while ((await api.config(revoked)).status === 200) await sleep(50);
     expect(performance.now() - revokedAt).toBeLessThan(5_000);
@@ -113,9 +113,9 @@ export function keyAndOriginSuite(shared: () => Contract): void {
     }
   });
 
-  test("one client's unknown keys cost at most 20 look-ups a second, and a known one goes on working [D28/1]", async () => {
-    const lookUps = async () => {
-      const metrics = await (await fetch(`http://127.0.0.1:${contract.conversation.opsPort}/metrics`)).text();
+  test("a client's unknown keys cause at most 20 lookups a second, and a known key still works [D28/1]", async () => {
+    const lookups = async () => {
+      const metrics = await (await fetch(`http://127.0.0.1:${system.conversation.opsPort}/metrics`)).text();
       const counts = metrics.matchAll(/^parley_rpc_server_duration_seconds_count\{[^}]*ResolveKey[^}]*\} (\d+)$/gm);
       return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
     };
@@ -123,7 +123,7 @@ export function keyAndOriginSuite(shared: () => Contract): void {
     const guess = (key: string) =>
       api.call({ path: `/api/widget/config/?public_key=${key}`, headers: { origin: tenant.origin }, address });
     await api.config(tenant);
-    const before = await lookUps();
+    const before = await lookups();
     const startedAt = performance.now();
     const randomKeys = Array.from({ length: 200 }, (_, index) => `svc_pk_${String(index).padStart(32, "a")}`);
     const answers = await Promise.all(randomKeys.map(guess));
@@ -131,22 +131,22 @@ export function keyAndOriginSuite(shared: () => Contract): void {
     expect(new Set(answers.map(refusal))).toEqual(
       new Set([errorOf(401, "invalid_api_key"), errorOf(429, "rate_limited")]),
     );
-    expect(await lookUps()).toBeLessThanOrEqual(before + 20 * seconds);
+    expect(await lookups()).toBeLessThanOrEqual(before + 20 * seconds);
     expect((await guess(tenant.publicKey)).status).toBe(200);
-    const another = await addKey(contract, tenant, ["ok.com"]);
+    const another = await addKey(system, tenant, ["ok.com"]);
     await expect.poll(async () => (await guess(another.publicKey)).status, { timeout: 3_000 }).toBe(200);
   });
 
-  /** Which of these origins a key for these domains lets in. */
-  async function allowed(domains: string[], origins: string[]): Promise<string[]> {
-    const key = await addKey(contract, tenant, domains);
+  /** Returns the origins that a key for these domains allows. */
+  async function allowedOrigins(domains: string[], origins: string[]): Promise<string[]> {
+    const key = await addKey(system, tenant, domains);
     const answers = await Promise.all(
       origins.map(async (origin) => [origin, await configAnswer(key, origin)] as const),
     );
     return answers.filter(([, answer]) => answer !== errorOf(403, "origin_not_allowed")).map(([origin]) => origin);
   }
 
-  test("an origin that only looks like an allowed one is refused, by chat, config and rating [2.5/2] [5/5] [5/7] [7.1/7] [D9/1] [D10/5] [H/1]", async () => {
+  test("an origin that only resembles an allowed one gets 403 from chat, config and rating [2.5/2] [5/5] [5/7] [7.1/7] [D9/1] [D10/5] [H/1]", async () => {
     const origins = [
       "https://ok.com.evil.com",
       "https://ok.com@evil.com",
@@ -170,7 +170,7 @@ export function keyAndOriginSuite(shared: () => Contract): void {
     for (const origin of origins) {
       const headers: Record<string, string> = origin === null ? {} : { origin };
       const body = { public_key: tenant.publicKey, session_id: randomUUID(), message: "Hello?" };
-      const calls: Promise<Answer>[] = [
+      const calls: Promise<ApiResponse>[] = [
         api.call({ method: "POST", path: "/api/chat/", headers, body }),
         api.call({
           method: "POST",
@@ -185,13 +185,13 @@ export function keyAndOriginSuite(shared: () => Contract): void {
     }
   });
 
-  test("the key works for whoever comes from an allowed origin [5/1] [5/5] [4.1/1]", async () => {
-    const key = await addKey(contract, tenant, ["first.example", "second.example"]);
+  test("a key works from each of its allowed origins [5/1] [5/5] [4.1/1]", async () => {
+    const key = await addKey(system, tenant, ["first.example", "second.example"]);
     for (const origin of ["https://first.example", "https://second.example"])
       expect((await api.chat({ ...key, origin })).done?.finish_reason).toBe("stop");
   });
 
-  test("a wildcard matches any depth, not the apex [D10/1]", async () => {
+  test("a wildcard matches subdomains of any depth, but not the apex [D10/1]", async () => {
     const origins = [
       "https://a.w.example",
       "https://a.b.c.w.example",
@@ -199,18 +199,18 @@ export function keyAndOriginSuite(shared: () => Contract): void {
       "https://aw.example",
       "https://.w.example",
     ];
-    expect(await allowed(["*.w.example"], origins)).toEqual(origins.slice(0, 2));
+    expect(await allowedOrigins(["*.w.example"], origins)).toEqual(origins.slice(0, 2));
   });
 
-  test("an entry may name scheme and port; without a scheme https is meant [D10/2]", async () => {
+  test("a domain entry may have a scheme and a port; without a scheme it allows https [D10/2]", async () => {
     const origins = ["https://s.example", "http://s.example", "https://s.example:8443", "http://s.example:8443"];
-    expect(await allowed(["s.example"], origins)).toEqual(["https://s.example"]);
-    expect(await allowed(["http://s.example"], origins)).toEqual(["http://s.example"]);
-    expect(await allowed(["s.example:8443"], origins)).toEqual(["https://s.example:8443"]);
-    expect(await allowed(["http://s.example:8443"], origins)).toEqual(["http://s.example:8443"]);
+    expect(await allowedOrigins(["s.example"], origins)).toEqual(["https://s.example"]);
+    expect(await allowedOrigins(["http://s.example"], origins)).toEqual(["http://s.example"]);
+    expect(await allowedOrigins(["s.example:8443"], origins)).toEqual(["https://s.example:8443"]);
+    expect(await allowedOrigins(["http://s.example:8443"], origins)).toEqual(["http://s.example:8443"]);
   });
 
-  test("for this machine http is meant too, and any port [D10/3]", async () => {
+  test("an entry for localhost or 127.0.0.1 also allows http and any port [D10/3]", async () => {
     const origins = [
       "http://localhost",
       "https://localhost",
@@ -218,15 +218,15 @@ export function keyAndOriginSuite(shared: () => Contract): void {
       "http://127.0.0.1:3000",
       "http://a.localhost",
     ];
-    expect(await allowed(["localhost"], origins)).toEqual(origins.slice(0, 3));
-    expect(await allowed(["127.0.0.1"], origins)).toEqual(["http://127.0.0.1:3000"]);
-    expect(await allowed(["localhost:3000"], origins)).toEqual(["http://localhost:3000"]);
+    expect(await allowedOrigins(["localhost"], origins)).toEqual(origins.slice(0, 3));
+    expect(await allowedOrigins(["127.0.0.1"], origins)).toEqual(["http://127.0.0.1:3000"]);
+    expect(await allowedOrigins(["localhost:3000"], origins)).toEqual(["http://localhost:3000"]);
   });
 
-  test("entries are stored as browsers send them [D10/4]", async () => {
+  test("domain entries are stored in normalized form [D10/4]", async () => {
     const { workspaceId, botSlug } = tenant;
     const domains = ["MÜNCHEN.example", "Https://Shop.Example:443", "http://Shop.Example:80", "*.Ünï.example"];
-    const { key } = await contract.admin.keys.createKey({ workspaceId, botSlug, domains });
+    const { key } = await system.admin.keys.createKey({ workspaceId, botSlug, domains });
     expect(key?.allowedDomains).toEqual(
       expect.arrayContaining(["xn--mnchen-3ya.example", "https://shop.example", "http://shop.example"]),
     );
@@ -235,7 +235,7 @@ export function keyAndOriginSuite(shared: () => Contract): void {
       expect((await api.config(same, origin)).status, origin).toBe(200);
   });
 
-  test("the referrer, the user agent and who the visitor is are kept with the session [2.1/6-7] [2.3/4-7]", async () => {
+  test("the session stores the referrer, the user agent, the visitor id and the metadata [2.1/6-7] [2.3/4-7]", async () => {
     const session_id = randomUUID();
     const headers = { referer: "https://ok.com/prices?a=1", "user-agent": "Visitor/1.0" };
     const visitor = {
@@ -243,7 +243,7 @@ export function keyAndOriginSuite(shared: () => Contract): void {
       visitor_metadata: { plan: "gold", tags: ["a", 1, null, { b: true }] },
     };
     await api.chat(tenant, { session_id, ...visitor }, headers);
-    const { session } = await transcript(contract, tenant, session_id);
+    const { session } = await transcript(system, tenant, session_id);
     expect(session).toMatchObject({ ...visitor, referrer: headers.referer, user_agent: "Visitor/1.0" });
   });
 }

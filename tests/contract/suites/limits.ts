@@ -5,29 +5,36 @@ import { text as readText } from "node:stream/consumers";
 import { describeWith, startRedis, type TestRedis } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
-import { type Answer, type Api, chatFields, createApi, exportPath, freshAddress } from "../support/api.ts";
-import { type Contract, detailOf, errorOf, ownerToken, refusal, UNKNOWN_KEY } from "../support/contract.ts";
+import { type Api, type ApiResponse, chatFields, createApi, exportPath, freshAddress } from "../support/api.ts";
+import {
+  type ContractSystem,
+  detailOf,
+  errorOf,
+  ownerToken,
+  refusal,
+  UNKNOWN_KEY,
+} from "../support/contract-system.ts";
 
-export function limitsSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function limitsSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin);
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin);
   });
 
-  /** A chat that is refused for its key, after it was counted; it costs no model call. */
+  /** Sends a chat that counts against the rate limit, but is refused for its key without calling a provider. */
   const countedChat = (address: string, at = api) => at.refusedChat(tenant, { public_key: UNKNOWN_KEY }, { address });
 
-  const many = <T>(count: number, call: (index: number) => Promise<T>) =>
+  const repeat = <T>(count: number, call: (index: number) => Promise<T>) =>
     Promise.all(Array.from({ length: count }, (_, index) => call(index)));
 
-  const countOf = (answers: Answer[], status: number) => answers.filter((each) => each.status === status).length;
+  const countOf = (answers: ApiResponse[], status: number) => answers.filter((each) => each.status === status).length;
 
-  function expectLimited(answer: Answer, policy: string, limit: number, body: string): void {
+  function expectLimited(answer: ApiResponse, policy: string, limit: number, body: string): void {
     expect(refusal(answer)).toBe(body);
     const { headers } = answer;
     const seconds = Number(headers.get("retry-after"));
@@ -36,13 +43,13 @@ export function limitsSuite(shared: () => Contract): void {
     expect(headers.get("ratelimit")).toBe(`"${policy}";r=0;t=${seconds}`);
   }
 
-  test("chat takes 60 requests a minute of one address, and says how many are left [4.1/2] [7.1/9] [8/2] [D24/1]", async () => {
+  test("chat allows 60 requests a minute per address and reports how many remain [4.1/2] [7.1/9] [8/2] [D24/1]", async () => {
     const address = freshAddress();
     const first = await api.openChat(tenant, {}, { address });
     await first.text();
     expect(first.headers.get("ratelimit-policy")).toBe('"chat";q=60;w=60');
     expect(first.headers.get("ratelimit")).toMatch(/^"chat";r=59;t=\d+$/);
-    const answers = await many(99, () => countedChat(address));
+    const answers = await repeat(99, () => countedChat(address));
     expect(countOf(answers, 401)).toBe(59);
     expect(countOf(answers, 429)).toBe(40);
     expectLimited(await api.refusedChat(tenant, {}, { address }), "chat", 60, errorOf(429, "rate_limited"));
@@ -50,9 +57,9 @@ export function limitsSuite(shared: () => Contract): void {
   });
 
   describe("malformed requests", () => {
-    type Sent = Parameters<Api["call"]>[0];
+    type Request = Parameters<Api["call"]>[0];
     const headers = () => ({ origin: tenant.origin });
-    const post = (path: string, body: string, more = {}): Sent => ({
+    const post = (path: string, body: string, more = {}): Request => ({
       method: "POST",
       path,
       body,
@@ -60,8 +67,8 @@ export function limitsSuite(shared: () => Contract): void {
       ...more,
     });
     const badToken = { headers: { authorization: "Bearer a.b.c" } };
-    /** One of each kind. */
-    const malformed = (): Sent[] => [
+    /** Returns one request of each kind. */
+    const malformed = (): Request[] => [
       post("/api/chat/", "{"),
       post("/api/chat/", JSON.stringify(chatFields(tenant, { message: "x".repeat(4_001) }))),
       post("/api/chat/rating/", "{}"),
@@ -69,10 +76,10 @@ export function limitsSuite(shared: () => Contract): void {
       post("/api/chat/playground/", "{}", badToken),
     ];
 
-    async function wellFormed(): Promise<[Sent, typeof errorOf][]> {
+    async function wellFormed(): Promise<[Request, typeof errorOf][]> {
       const { publicKey: public_key, botSlug: bot_slug } = tenant;
       const session_id = randomUUID();
-      const owner = { headers: { authorization: `Bearer ${await ownerToken(contract, tenant)}` } };
+      const owner = { headers: { authorization: `Bearer ${await ownerToken(system, tenant)}` } };
       const rating = { public_key, session_id, message_id: 1, rating: "up" };
       return [
         [post("/api/chat/", JSON.stringify(chatFields(tenant))), errorOf],
@@ -83,12 +90,17 @@ export function limitsSuite(shared: () => Contract): void {
       ];
     }
 
-    test("beyond 300 a minute an address is refused everything that is read, well-formed or not [D24/5]", async () => {
+    test("above 300 malformed requests a minute, an address gets 429 for every request with a body or a token [D24/5]", async () => {
       const address = freshAddress();
       const kinds = malformed();
-      const answers = await many(300, (index) => api.call({ ...(kinds[index % 5] as Sent), address }));
+      const answers = await repeat(300, (index) => api.call({ ...(kinds[index % 5] as Request), address }));
       expect([400, 413, 401].map((status) => countOf(answers, status))).toEqual([180, 60, 60]);
-      expectLimited(await api.call({ ...(kinds[0] as Sent), address }), "malformed", 300, errorOf(429, "rate_limited"));
+      expectLimited(
+        await api.call({ ...(kinds[0] as Request), address }),
+        "malformed",
+        300,
+        errorOf(429, "rate_limited"),
+      );
       for (const [call, answer] of await wellFormed())
         expectLimited(await api.call({ ...call, address }), "malformed", 300, answer(429, "rate_limited"));
 
@@ -99,10 +111,10 @@ export function limitsSuite(shared: () => Contract): void {
       expect((await countedChat(freshAddress())).status).toBe(401);
     });
 
-    test("a refused address is answered before it has sent its body [D24/5]", async () => {
+    test("an address above the malformed limit gets 429 before it sends its body [D24/5]", async () => {
       const address = freshAddress();
-      await many(301, () => api.call({ ...post("/api/chat/", "{"), address }));
-      const call = httpRequest(`${contract.url()}/api/chat/`, {
+      await repeat(301, () => api.call({ ...post("/api/chat/", "{"), address }));
+      const call = httpRequest(`${system.url()}/api/chat/`, {
         method: "POST",
         headers: { ...headers(), "content-length": "1000", "x-forwarded-for": address },
       });
@@ -113,18 +125,18 @@ export function limitsSuite(shared: () => Contract): void {
       call.destroy();
     });
 
-    test("bad tokens of the export count as well [D24/5]", async () => {
+    test("invalid tokens of the export count as malformed requests [D24/5]", async () => {
       const address = freshAddress();
-      const answers = await many(301, () => api.call({ path: exportPath(randomUUID()), address, ...badToken }));
+      const answers = await repeat(301, () => api.call({ path: exportPath(randomUUID()), address, ...badToken }));
       expect(countOf(answers, 401)).toBe(30);
-      const token = await ownerToken(contract, tenant);
+      const token = await ownerToken(system, tenant);
       const call = { path: exportPath(randomUUID()), headers: { authorization: `Bearer ${token}` } };
       expectLimited(await api.call({ ...call, address }), "malformed", 300, detailOf(429, "rate_limited"));
       expect((await api.call(call)).status).toBe(404);
     });
   });
 
-  test("rating has a bucket of its own [D24/4]", async () => {
+  test("rating has its own rate-limit bucket [D24/4]", async () => {
     const address = freshAddress();
     const rate = () =>
       api.call({
@@ -134,70 +146,70 @@ export function limitsSuite(shared: () => Contract): void {
         body: { public_key: tenant.publicKey, session_id: randomUUID(), message_id: 1, rating: "up" },
         address,
       });
-    const answers = await many(60, rate);
+    const answers = await repeat(60, rate);
     expect(countOf(answers, 404)).toBe(60);
     expectLimited(await rate(), "rating", 60, errorOf(429, "rate_limited"));
     expect((await countedChat(address)).status).toBe(401);
   });
 
-  test("the playground takes 120 requests a minute of one user, from wherever and in whichever workspace [4.4/3] [8/3]", async () => {
-    const other = await createTenant(contract.admin);
-    const tokens = [await ownerToken(contract, tenant, "operator"), await ownerToken(contract, other, "operator")];
+  test("the playground allows 120 requests a minute per user, across addresses and workspaces [4.4/3] [8/3]", async () => {
+    const other = await createTenant(system.admin);
+    const tokens = [await ownerToken(system, tenant, "operator"), await ownerToken(system, other, "operator")];
     const call = (index: number) => api.refusedPlayground(tokens[index % 2] ?? "", { bot_slug: "no-such-bot" });
-    expect(countOf(await many(120, call), 404)).toBe(120);
+    expect(countOf(await repeat(120, call), 404)).toBe(120);
     expectLimited(await call(0), "playground", 120, detailOf(429, "rate_limited"));
     expectLimited(await call(1), "playground", 120, detailOf(429, "rate_limited"));
-    const another = await ownerToken(contract, tenant, "owner");
+    const another = await ownerToken(system, tenant, "owner");
     expect((await api.refusedPlayground(another, { bot_slug: "no-such-bot" })).status).toBe(404);
   });
 
-  test("the export takes 30 requests a minute of one user, from wherever and in whichever workspace [4.3/2] [7.2/4] [8/4]", async () => {
-    const other = await createTenant(contract.admin);
-    const tokens = [await ownerToken(contract, tenant, "operator"), await ownerToken(contract, other, "operator")];
+  test("the export allows 30 requests a minute per user, across addresses and workspaces [4.3/2] [7.2/4] [8/4]", async () => {
+    const other = await createTenant(system.admin);
+    const tokens = [await ownerToken(system, tenant, "operator"), await ownerToken(system, other, "operator")];
     const call = (index: number) => api.exported(tokens[index % 2] ?? "", randomUUID());
-    expect(countOf(await many(30, call), 404)).toBe(30);
+    expect(countOf(await repeat(30, call), 404)).toBe(30);
     expectLimited(await call(0), "export", 30, detailOf(429, "rate_limited"));
     expectLimited(await call(1), "export", 30, detailOf(429, "rate_limited"));
-    const another = await ownerToken(contract, tenant, "second-owner");
+    const another = await ownerToken(system, tenant, "second-owner");
     expect((await api.exported(another, randomUUID())).status).toBe(404);
   });
 
-  test("the export takes 30 requests a minute of one address without a token, and refuses them [4.3/3] [8/4]", async () => {
+  test("the export counts 30 unauthenticated requests a minute per address, and refuses them all [4.3/3] [8/4]", async () => {
     const address = freshAddress();
     const call = (headers = {}) => api.call({ path: exportPath(randomUUID()), address, headers });
-    const answers = await many(15, () => call());
-    answers.push(...(await many(15, () => call({ authorization: "Bearer a.b.c" }))));
+    const answers = await repeat(15, () => call());
+    answers.push(...(await repeat(15, () => call({ authorization: "Bearer a.b.c" }))));
     expect(answers.map(refusal)).toEqual(Array.from({ length: 30 }, () => detailOf(401, "authentication_required")));
     expectLimited(await call(), "export", 30, detailOf(429, "rate_limited"));
-    const token = await ownerToken(contract, tenant, "second-owner");
+    const token = await ownerToken(system, tenant, "second-owner");
     expect((await call({ authorization: `Bearer ${token}` })).status).toBe(404);
   });
 
-  describe("a client's address", () => {
-    test("is the rightmost of X-Forwarded-For that is no trusted proxy's [D25/2]", async () => {
+  describe("client address", () => {
+    test("the client address is the rightmost X-Forwarded-For entry that is not a trusted proxy [D25/2]", async () => {
       const client = freshAddress();
       const forwarded = (index: number) =>
         [`${client}`, `192.0.2.${index}, ${client}`, `${client}, 127.0.0.9`, `x, ${client}, 127.1.2.3`][index % 4] ??
         "";
-      expect(countOf(await many(60, (index) => countedChat(forwarded(index))), 401)).toBe(60);
+      expect(countOf(await repeat(60, (index) => countedChat(forwarded(index))), 401)).toBe(60);
       for (let index = 0; index < 4; index++) expect((await countedChat(forwarded(index))).status).toBe(429);
       expect((await countedChat(`${client}, ${freshAddress()}`)).status).toBe(401);
     });
 
-    test("counts by /64 in IPv6, and as IPv4 when it is one [D25/3] [H/3]", async () => {
+    test("an IPv6 client counts by its /64, and an IPv4-mapped one as IPv4 [D25/3] [H/3]", async () => {
       const inOne64 = (index: number) => `2001:db8:1:2:${index.toString(16)}::${index.toString(16)}`;
-      expect(countOf(await many(60, (index) => countedChat(inOne64(index))), 401)).toBe(60);
+      expect(countOf(await repeat(60, (index) => countedChat(inOne64(index))), 401)).toBe(60);
       expect((await countedChat(inOne64(61))).status).toBe(429);
       expect((await countedChat("2001:db8:1:3::1")).status).toBe(401);
 
       const ipv4 = freshAddress();
       const forms = [ipv4, `::ffff:${ipv4}`];
-      expect(countOf(await many(60, (index) => countedChat(forms[index % 2] ?? "")), 401)).toBe(60);
+      expect(countOf(await repeat(60, (index) => countedChat(forms[index % 2] ?? "")), 401)).toBe(60);
       for (const form of forms) expect((await countedChat(form)).status).toBe(429);
     });
 
-    test("is the socket's where nobody is trusted, whatever a header says [D25/1] [H/3] [D24/3]", async () => {
-      const edge = await contract.startEdge({ TRUSTED_PROXIES: "" });
+    test("without trusted proxies the client address is the socket's, and forwarding headers are ignored [D25/1] [H/3] [D24/3]", async () => {
+      const edge = await system.startEdge({ TRUSTED_PROXIES: "" });
       const direct = await createApi(`http://127.0.0.1:${edge.port}`);
       const forged = (index: number) =>
         direct.call({
@@ -207,10 +219,10 @@ export function limitsSuite(shared: () => Contract): void {
           body: chatFields(tenant, { public_key: UNKNOWN_KEY }),
           address: freshAddress(),
         });
-      const answers = await many(70, forged);
+      const answers = await repeat(70, forged);
       expect(countOf(answers, 401)).toBe(60);
       expect(countOf(answers, 429)).toBe(10);
-      // The other edge knows nothing of it: without Redis each limits alone.
+      // The other edge does not share the count: without Redis each edge limits alone.
       expect((await countedChat("127.0.0.1")).status).toBe(401);
     });
   });
@@ -221,26 +233,26 @@ export function limitsSuite(shared: () => Contract): void {
 
     beforeAll(async () => {
       redis = await startRedis();
-      const started = await many(2, () => contract.startEdge({ REDIS_URL: redis.url }));
+      const started = await repeat(2, () => system.startEdge({ REDIS_URL: redis.url }));
       edges = await Promise.all(started.map(({ port }) => createApi(`http://127.0.0.1:${port}`)));
     });
     afterAll(() => redis.stop());
 
     const spread = (address: string) => (index: number) => countedChat(address, edges[index % 2]);
 
-    test("all replicas together let 60 through [D24/2]", async () => {
+    test("all replicas together allow 60 requests a minute [D24/2]", async () => {
       const address = freshAddress();
-      const answers = await many(150, spread(address));
+      const answers = await repeat(150, spread(address));
       expect(countOf(answers, 401)).toBe(60);
       expect(countOf(answers, 429)).toBe(90);
       for (const edge of edges)
         expectLimited(await countedChat(address, edge), "chat", 60, errorOf(429, "rate_limited"));
     });
 
-    test("all replicas together answer 300 malformed requests, and each refuses once it gets one more [D24/6]", async () => {
+    test("replicas count malformed requests together, and each returns 429 from its first one above 300 [D24/6]", async () => {
       const address = freshAddress();
       const malformed = (index: number) => edges[index % 2]?.refusedChat(tenant, { message: "" }, { address });
-      const answers = await many(300, async (index) => malformed(index) as Promise<Answer>);
+      const answers = await repeat(300, async (index) => malformed(index) as Promise<ApiResponse>);
       expect(countOf(answers, 400)).toBe(300);
       for (const [index, edge] of edges.entries()) {
         expect((await countedChat(address, edge)).status).toBe(401);
@@ -249,10 +261,10 @@ export function limitsSuite(shared: () => Contract): void {
       }
     });
 
-    test("and each alone once Redis is gone [D24/3]", async () => {
+    test("each replica limits alone after Redis is killed [D24/3]", async () => {
       await redis.kill();
       const address = freshAddress();
-      const answers = await many(150, spread(address));
+      const answers = await repeat(150, spread(address));
       expect(countOf(answers, 401)).toBe(120);
       expect(countOf(answers, 429)).toBe(30);
     });

@@ -2,38 +2,38 @@ import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { readChat } from "../../system/chat.ts";
-import type { ServiceProcess } from "../../system/processes.ts";
-import { createTenant, type DatabaseOwner, ownUrl, type Tenant } from "../../system/system.ts";
-import type { Answer, Api } from "../support/api.ts";
+import type { ServiceProcess, ServiceWithDatabase } from "../../system/processes.ts";
+import { createTenant, serviceDatabaseUrl, type Tenant } from "../../system/system.ts";
+import type { Api, ApiResponse } from "../support/api.ts";
 import {
   addBot,
   addKey,
-  type Contract,
+  type ContractSystem,
   detailOf,
   errorOf,
   ownerToken,
   refusal,
   transcript,
-} from "../support/contract.ts";
+} from "../support/contract-system.ts";
 import { eventNames, eventsOf } from "../support/stream.ts";
 
-export function outagesSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function outagesSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
   let slow: Tenant;
   let token: string;
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin);
-    slow = await addBot(contract, tenant, "slow", "openai:tokens-50-every-100");
-    token = await ownerToken(contract, tenant, "second-owner");
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin);
+    slow = await addBot(system, tenant, "slow", "openai:tokens-50-every-100");
+    token = await ownerToken(system, tenant, "second-owner");
   });
-  beforeEach(() => contract.provider.reset());
+  beforeEach(() => system.provider.reset());
 
-  /** Runs something while a service is dead; then the others serve again as they are. */
+  /** Runs `run` while a service is down, and expects the others to serve again without a restart. */
   async function without(service: ServiceProcess, run: () => Promise<void>): Promise<void> {
     await service.kill9();
     try {
@@ -44,7 +44,7 @@ export function outagesSuite(shared: () => Contract): void {
     await expect.poll(() => finishOf(tenant), { timeout: 10_000 }).toBe("stop");
   }
 
-  /** How a chat ends: a finish reason, or a status. */
+  /** Sends a chat and returns its finish reason, or its status if it was refused. */
   async function finishOf(on: Tenant): Promise<unknown> {
     const response = await api.openChat(on);
     if (response.status === 200) return (await readChat(response)).done?.finish_reason;
@@ -59,7 +59,7 @@ export function outagesSuite(shared: () => Contract): void {
     body: { public_key },
   });
 
-  function expectAway(answer: Answer, body: string): void {
+  function expectUnavailable(answer: ApiResponse, body: string): void {
     expect(refusal(answer)).toBe(body);
     expect(answer.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
   }
@@ -69,62 +69,65 @@ export function outagesSuite(shared: () => Contract): void {
     return [await work, performance.now() - startedAt];
   }
 
-  test("without the conversation service everything is 503 before the stream, and a stream under way ends [D6/1-2] [D6/5] [D19/1]", async () => {
-    const [known, unseen] = [tenant, await addKey(contract, tenant, ["shop.example"])];
-    await api.chat(known);
-    const open = eventsOf(await api.openChat(slow));
-    while ((await open.next()).value?.event !== "token");
-    await without(contract.conversation, async () => {
+  test("without the conversation service every request gets 503, and an open stream ends with done [D6/1-2] [D6/5] [D19/1]", async () => {
+    const [cached, uncached] = [tenant, await addKey(system, tenant, ["shop.example"])];
+    await api.chat(cached);
+    const openEvents = eventsOf(await api.openChat(slow));
+    while ((await openEvents.next()).value?.event !== "token");
+    await without(system.conversation, async () => {
       const unavailable = errorOf(503, "unavailable");
-      for (const key of [known, unseen]) {
+      for (const key of [cached, uncached]) {
         const [answer, ms] = await timed(api.refusedChat(key));
-        expectAway(answer, unavailable);
+        expectUnavailable(answer, unavailable);
         expect(ms).toBeLessThan(6_000);
       }
-      expectAway(await api.config(unseen), unavailable);
-      expectAway(await api.rate(unseen, { session_id: randomUUID(), message_id: 1, rating: "up" }), unavailable);
-      expectAway(await api.call(doctorCall(unseen)), unavailable);
-      expectAway(await api.exported(token, randomUUID()), detailOf(503, "unavailable"));
-      expectAway(await api.refusedPlayground(token, { bot_slug: tenant.botSlug }), detailOf(503, "unavailable"));
+      expectUnavailable(await api.config(uncached), unavailable);
+      expectUnavailable(
+        await api.rate(uncached, { session_id: randomUUID(), message_id: 1, rating: "up" }),
+        unavailable,
+      );
+      expectUnavailable(await api.call(doctorCall(uncached)), unavailable);
+      expectUnavailable(await api.exported(token, randomUUID()), detailOf(503, "unavailable"));
+      expectUnavailable(await api.refusedPlayground(token, { bot_slug: tenant.botSlug }), detailOf(503, "unavailable"));
     });
-    // Its outcome could be stored once the service was back.
+    // The stream ends with `stop` if the edge could store its outcome after the service came back, else with `error`.
     let last: unknown;
-    for await (const { event, data } of open) last = { event, data };
+    for await (const { event, data } of openEvents) last = { event, data };
     expect(last).toMatchObject({ event: "done", data: { finish_reason: expect.stringMatching(/^(stop|error)$/) } });
   });
 
-  test("without the quota service a reply is an error, and no model is called [D6/3] [D6/5] [D18/5]", async () => {
-    await without(contract.quota, async () => {
+  test("without the quota service a stream ends with error and done, and no provider is called [D6/3] [D6/5] [D18/5]", async () => {
+    await without(system.quota, async () => {
       const [result, ms] = await timed(api.chat(tenant));
       expect(eventNames(result)).toEqual(["meta", "error", "done"]);
       expect(result.error).toMatchObject({ code: "internal_error" });
       expect(result.done).toMatchObject({ finish_reason: "error" });
       expect(ms).toBeLessThan(6_000);
-      expect(contract.provider.requests).toEqual([]);
+      expect(system.provider.requests).toEqual([]);
     });
   });
 
-  test("without the model proxy a reply is an error, also when it dies amid the tokens [D6/4-5] [D18/5] [D19/1]", async () => {
+  test("without llm-proxy a stream ends with error and done, also when it dies between tokens [D6/4-5] [D18/5] [D19/1]", async () => {
     const session_id = randomUUID();
     const response = await api.openChat(slow, { session_id });
-    const open = eventsOf(response);
-    while ((await open.next()).value?.event !== "token");
-    await without(contract.llm, async () => {
+    const openEvents = eventsOf(response);
+    while ((await openEvents.next()).value?.event !== "token");
+    await without(system.llm, async () => {
       const rest: string[] = [];
-      for await (const { event } of open) rest.push(event);
+      for await (const { event } of openEvents) rest.push(event);
       expect(rest.slice(-2)).toEqual(["error", "done"]);
       const [result, ms] = await timed(api.chat(tenant));
       expect(eventNames(result)).toEqual(["meta", "error", "done"]);
       expect(result.done).toMatchObject({ finish_reason: "error" });
       expect(ms).toBeLessThan(6_000);
     });
-    const { messages } = await transcript(contract, slow, session_id);
+    const { messages } = await transcript(system, slow, session_id);
     expect(messages.at(-1)).toMatchObject({ status: "error", content: expect.stringMatching(/^t0 /) });
   });
 
-  test("nothing is left held when all are back, and the books balance [D6/5] [8/9-10]", async () => {
+  test("after the services are back no hold remains, and usage equals the completed replies [D6/5] [8/9-10]", async () => {
     const { workspaceId } = tenant;
-    const audit = async () => (await contract.admin.audit.audit({ workspaceId })).workspaces[0];
+    const audit = async () => (await system.admin.audit.audit({ workspaceId })).workspaces[0];
     await expect.poll(async () => (await audit())?.held, { timeout: 15_000 }).toBe(0);
     const { doneMessages, used, ledger } = (await audit()) ?? {};
     expect(used).toBe(doneMessages);
@@ -132,14 +135,18 @@ export function outagesSuite(shared: () => Contract): void {
     expect(used).toBeGreaterThan(0);
   });
 
-  describe("a service's database role", () => {
-    const schemas: Record<DatabaseOwner, string> = { conversation: "messages", quota: "usage", "llm-proxy": "calls" };
-    const schemaOf = (owner: DatabaseOwner) => (owner === "llm-proxy" ? "llm" : owner);
-    const owners = Object.keys(schemas) as DatabaseOwner[];
+  describe("database roles", () => {
+    const schemas: Record<ServiceWithDatabase, string> = {
+      conversation: "messages",
+      quota: "usage",
+      "llm-proxy": "calls",
+    };
+    const schemaOf = (owner: ServiceWithDatabase) => (owner === "llm-proxy" ? "llm" : owner);
+    const owners = Object.keys(schemas) as ServiceWithDatabase[];
 
-    test("is refused on the others' schemas [H/10]", async () => {
+    test("a service's database role has no access to the other services' schemas [H/10]", async () => {
       for (const owner of owners) {
-        const client = new Client({ connectionString: ownUrl(contract.database.url, owner) });
+        const client = new Client({ connectionString: serviceDatabaseUrl(system.database.url, owner) });
         await client.connect();
         for (const other of owners) {
           const table = `${schemaOf(other)}.${schemas[other]}`;

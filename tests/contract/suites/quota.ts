@@ -1,32 +1,32 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { query } from "../../system/books.ts";
 import type { ChatResult } from "../../system/chat.ts";
+import { query } from "../../system/database.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import type { Api } from "../support/api.ts";
-import { addBot, type Contract, ownerToken, transcript, usedMessages } from "../support/contract.ts";
+import { addBot, type ContractSystem, ownerToken, transcript, usedMessages } from "../support/contract-system.ts";
 import { eventNames, eventsOf } from "../support/stream.ts";
 
-export function quotaSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function quotaSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
 
   beforeAll(() => {
-    contract = shared();
-    ({ api } = contract);
+    system = shared();
+    ({ api } = system);
   });
-  beforeEach(() => contract.provider.reset());
+  beforeEach(() => system.provider.reset());
 
   const endOf = ({ done }: ChatResult) => done?.finish_reason;
 
-  const usageOf = async ({ workspaceId }: Tenant) => (await contract.admin.workspaces.showUsage({ workspaceId })).usage;
+  const usageOf = async ({ workspaceId }: Tenant) => (await system.admin.workspaces.showUsage({ workspaceId })).usage;
 
-  /** So many replies, ten at a time. */
+  /** Sends `count` chats, ten at a time. */
   async function chats(tenant: Tenant, count: number): Promise<ChatResult[]> {
     const results: ChatResult[] = [];
-    let left = count;
+    let remaining = count;
     const worker = async () => {
-      while (left-- > 0) results.push(await api.chat(tenant));
+      while (remaining-- > 0) results.push(await api.chat(tenant));
     };
     await Promise.all(Array.from({ length: 10 }, worker));
     return results;
@@ -34,26 +34,26 @@ export function quotaSuite(shared: () => Contract): void {
 
   test("plans allow 100, 5,000 and 25,000 messages a month [8/6-8]", async () => {
     for (const [plan, cap] of Object.entries({ free: 100, pro: 5_000, scale: 25_000 }))
-      expect(await usageOf(await createTenant(contract.admin, { plan }))).toMatchObject({ plan, cap, used: 0 });
+      expect(await usageOf(await createTenant(system.admin, { plan }))).toMatchObject({ plan, cap, used: 0 });
   });
 
-  test("a complete reply counts one, whichever door it came through [1/5] [8/9] [D26/3]", async () => {
-    const tenant = await createTenant(contract.admin, { plan: "free" });
+  test("a complete reply counts one message, in the widget and in the playground [1/5] [8/9] [D26/3]", async () => {
+    const tenant = await createTenant(system.admin, { plan: "free" });
     await api.chat(tenant);
-    await api.playground(await ownerToken(contract, tenant), { bot_slug: tenant.botSlug });
-    expect(await usedMessages(contract, tenant)).toBe(2);
+    await api.playground(await ownerToken(system, tenant), { bot_slug: tenant.botSlug });
+    expect(await usedMessages(system, tenant)).toBe(2);
   });
 
   describe("at the cap", () => {
     let tenant: Tenant;
 
     beforeAll(async () => {
-      tenant = await createTenant(contract.admin, { plan: "free", model: "openai:tokens-2" });
+      tenant = await createTenant(system.admin, { plan: "free", model: "openai:tokens-2" });
       expect(new Set((await chats(tenant, 98)).map(endOf))).toEqual(new Set(["stop"]));
     });
 
-    test("a reply under way holds its message: used counts it, and the last one is given once [D8/1] [8/6]", async () => {
-      const slow = await addBot(contract, tenant, "slow", "openai:tokens-10-every-100");
+    test("an open reply holds a message that counts as used, and concurrent turns cannot both get the last one [D8/1] [8/6]", async () => {
+      const slow = await addBot(system, tenant, "slow", "openai:tokens-10-every-100");
       const events = eventsOf(await api.openChat(slow));
       while ((await events.next()).value?.event !== "token");
       const racing = await Promise.all(Array.from({ length: 5 }, () => api.chat(tenant)));
@@ -65,10 +65,10 @@ export function quotaSuite(shared: () => Contract): void {
         expect(error).toMatchObject({ used: 100, cap: 100 });
       for await (const { event, data } of events)
         if (event === "done") expect(data).toMatchObject({ finish_reason: "stop" });
-      expect(await usedMessages(contract, tenant)).toBe(100);
+      expect(await usedMessages(system, tenant)).toBe(100);
     });
 
-    test("no model is called: error quota_exceeded, then done, and the transcript says so [4.1/8] [6/5-6] [6/10-11] [7.4/1] [8/12] [D8/1] [D17/1]", async () => {
+    test("at the cap no provider is called, the stream carries error quota_exceeded and done, and the transcript shows it [4.1/8] [6/5-6] [6/10-11] [7.4/1] [8/12] [D8/1] [D17/1]", async () => {
       const session_id = randomUUID();
       const result = await api.chat(tenant, { session_id });
       expect(result.status).toBe(200);
@@ -81,47 +81,47 @@ export function quotaSuite(shared: () => Contract): void {
         message: expect.stringMatching(/\w{3}/),
       });
       expect(result.done).toMatchObject({ finish_reason: "quota_exceeded", tokens_in: 0, tokens_out: 0 });
-      expect(contract.provider.requests).toEqual([]);
-      const { messages } = await transcript(contract, tenant, session_id);
+      expect(system.provider.requests).toEqual([]);
+      const { messages } = await transcript(system, tenant, session_id);
       expect(messages.map(({ status }) => status)).toEqual(["done", "quota_exceeded"]);
-      expect(await usedMessages(contract, tenant)).toBe(100);
+      expect(await usedMessages(system, tenant)).toBe(100);
     });
 
-    test("the playground is refused as well [D26/3]", async () => {
-      const token = await ownerToken(contract, tenant);
+    test("at the cap the playground is refused too [D26/3]", async () => {
+      const token = await ownerToken(system, tenant);
       const result = await api.playground(token, { bot_slug: tenant.botSlug });
       expect(result.done).toMatchObject({ finish_reason: "quota_exceeded" });
     });
 
-    test("a message that is blocked is told so [D7/1]", async () => {
-      const bot = await addBot(contract, tenant, "strict");
+    test("at the cap a blocked message still gets blocked [D7/1]", async () => {
+      const bot = await addBot(system, tenant, "strict");
       const { workspaceId, botSlug } = bot;
-      await contract.admin.moderation.addPattern({ workspaceId, botSlug, pattern: "forbidden", fallback: "No." });
+      await system.admin.moderation.addPattern({ workspaceId, botSlug, pattern: "forbidden", fallback: "No." });
       const result = await api.chat(bot, { message: "This is forbidden." });
       expect(eventNames(result)).toEqual(["meta", "blocked", "done"]);
       expect(endOf(result)).toBe("blocked");
     });
 
-    test("a larger plan takes effect at once [8/7]", async () => {
+    test("a plan change takes effect immediately [8/7]", async () => {
       const { workspaceId } = tenant;
-      await contract.admin.workspaces.setPlan({ workspaceId, plan: "pro" });
+      await system.admin.workspaces.setPlan({ workspaceId, plan: "pro" });
       expect(endOf(await api.chat(tenant))).toBe("stop");
-      await contract.admin.workspaces.setPlan({ workspaceId, plan: "free" });
+      await system.admin.workspaces.setPlan({ workspaceId, plan: "free" });
       expect((await api.chat(tenant)).error).toMatchObject({ code: "quota_exceeded", used: 100, cap: 100 });
     });
 
-    test("the first of the next month gives the whole cap again [8/11]", async () => {
+    test("usage resets on the first of the month [8/11]", async () => {
       const usage = await usageOf(tenant);
       const resets = new Date(String(usage?.resetsAt));
       const now = new Date();
       expect(resets.getTime()).toBe(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1));
 
-      // A month cannot be waited for: what was used is moved to the month before instead, once all of it is settled.
-      expect(await usedMessages(contract, tenant)).toBe(101);
+      // Simulates the next month: moves this month's usage to the previous month after all of it is settled.
+      expect(await usedMessages(system, tenant)).toBe(101);
       const lastMonth = "UPDATE quota.usage SET month = month - interval '1 month' WHERE workspace_id = $1";
-      await query(contract.database, lastMonth, [tenant.workspaceId]);
+      await query(system.database, lastMonth, [tenant.workspaceId]);
       expect(endOf(await api.chat(tenant))).toBe("stop");
-      expect(await usedMessages(contract, tenant)).toBe(1);
+      expect(await usedMessages(system, tenant)).toBe(1);
     });
   });
 }

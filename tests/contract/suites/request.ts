@@ -7,7 +7,7 @@ import { beforeAll, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, bearer, chatFields, freshAddress } from "../support/api.ts";
 import {
-  type Contract,
+  type ContractSystem,
   detailOf,
   errorOf,
   ownerToken,
@@ -15,20 +15,20 @@ import {
   transcript,
   UNKNOWN_KEY,
   usedMessages,
-} from "../support/contract.ts";
+} from "../support/contract-system.ts";
 
-export function requestSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function requestSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin);
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin);
   });
 
-  /** What a chat with this body is answered. */
+  /** Sends a chat with this body and returns the response. */
   async function answerTo(body: string | Uint8Array, headers: Record<string, string> = {}): Promise<string> {
     const { origin } = tenant;
     return refusal(await api.call({ method: "POST", path: "/api/chat/", headers: { origin, ...headers }, body }));
@@ -36,14 +36,14 @@ export function requestSuite(shared: () => Contract): void {
 
   const answerToFields = (fields: Record<string, unknown>) => answerTo(JSON.stringify(chatFields(tenant, fields)));
 
-  test("a body that is no JSON is refused [7.1/1-2] [4.1/4] [H/6]", async () => {
-    const whole = JSON.stringify(chatFields(tenant));
-    const bodies = ["", "{", whole.slice(0, -1), `\uFEFF${whole}`, Buffer.from(whole, "utf16le"), "{'a':1}", "NaN"];
-    for (const body of [...bodies, Buffer.from([0x22, 0xff, 0x22]), gzipSync(whole)])
+  test("a body that is not JSON gets invalid_json [7.1/1-2] [4.1/4] [H/6]", async () => {
+    const valid = JSON.stringify(chatFields(tenant));
+    const bodies = ["", "{", valid.slice(0, -1), `\uFEFF${valid}`, Buffer.from(valid, "utf16le"), "{'a':1}", "NaN"];
+    for (const body of [...bodies, Buffer.from([0x22, 0xff, 0x22]), gzipSync(valid)])
       expect(await answerTo(body), String(body)).toBe(errorOf(400, "invalid_json"));
   });
 
-  test("a body that is no object is refused [D2/1] [H/6]", async () => {
+  test("a body that is not an object gets invalid_message [D2/1] [H/6]", async () => {
     for (const body of ["[]", '"x"', "null", "1", "true"])
       expect(await answerTo(body), body).toBe(errorOf(400, "invalid_message"));
   });
@@ -54,12 +54,12 @@ export function requestSuite(shared: () => Contract): void {
         expect(await answerToFields({ [field]: value }), `${field} ${value}`).toBe(errorOf(400, "invalid_message"));
   });
 
-  test("a message says something [D2/1] [H/5]", async () => {
+  test("an empty or blank message gets invalid_message [D2/1] [H/5]", async () => {
     for (const message of ["", " ", "\n\t \u2003"])
       expect(await answerToFields({ message })).toBe(errorOf(400, "invalid_message"));
   });
 
-  test("NUL and half a surrogate pair are refused wherever they stand [D2/2] [H/5]", async () => {
+  test("NUL and lone surrogates get invalid_message in every field [D2/2] [H/5]", async () => {
     for (const bad of ["a\0b", "a\uD800b", "\uDC00"])
       for (const fields of [
         { message: bad },
@@ -79,7 +79,7 @@ export function requestSuite(shared: () => Contract): void {
     expect(done?.finish_reason).toBe("stop");
   });
 
-  test("visitor_metadata is an object within 16 KiB and 32 levels [2.1/7] [D2/1] [D5/2] [H/5]", async () => {
+  test("visitor_metadata is an object of at most 16 KiB and 32 levels [2.1/7] [D2/1] [D5/2] [H/5]", async () => {
     const nested = (levels: number) => JSON.parse(`${'{"a":'.repeat(levels - 1)}{}${"}".repeat(levels - 1)}`);
     for (const visitor_metadata of ["x", 1, null, [], nested(33), { a: "x".repeat(16 * 1_024) }])
       expect(await answerToFields({ visitor_metadata })).toBe(errorOf(400, "invalid_message"));
@@ -91,7 +91,7 @@ export function requestSuite(shared: () => Contract): void {
       expect((await api.chat(tenant, { visitor_metadata })).done?.finish_reason).toBe("stop");
   });
 
-  test("keys that name a prototype are stored as data [H/5]", async () => {
+  test("metadata keys such as __proto__ are stored as data [H/5]", async () => {
     const session_id = randomUUID();
     const body = JSON.stringify(chatFields(tenant, { session_id, visitor_metadata: 0 })).replace(
       ":0",
@@ -99,7 +99,7 @@ export function requestSuite(shared: () => Contract): void {
     );
     const { status } = await api.send({ method: "POST", path: "/api/chat/", headers: { origin: tenant.origin }, body });
     expect(status).toBe(200);
-    const { session } = await transcript(contract, tenant, session_id);
+    const { session } = await transcript(system, tenant, session_id);
     expect(JSON.stringify(session.visitor_metadata)).toContain('"__proto__"');
     expect(session.visitor_metadata).not.toHaveProperty("admin");
   });
@@ -111,13 +111,13 @@ export function requestSuite(shared: () => Contract): void {
       expect((await api.chat(tenant, { message })).done?.finish_reason).toBe("stop");
   });
 
-  test("a message of 70,000 characters is too long, not too large, beside other fields of their full length [D5/4] [2.1/5]", async () => {
+  test("a message of 70,000 characters gets message_too_long even when all other fields have their maximum length [D5/4] [2.1/5]", async () => {
     const others = { visitor_id: "👋".repeat(1_024), visitor_metadata: { a: "x".repeat(16 * KIB - 8) } };
     for (const message of ["x".repeat(70_000), "é".repeat(70_000), "👋".repeat(70_000)])
       expect(await answerToFields({ ...others, message })).toBe(errorOf(400, "message_too_long"));
   });
 
-  test("a body that is deeper than metadata may be, or has more structure, is refused wherever it has it [D5/5]", async () => {
+  test("a body nested too deeply or with too many elements gets invalid_message, whichever field has them [D5/5]", async () => {
     const deep = (levels: number) => JSON.parse(`${"[".repeat(levels)}${"]".repeat(levels)}`);
     for (const field of ["visitor_metadata", "a_field_of_tomorrow"])
       for (const value of [{ a: deep(32) }, { a: new Array(9_000).fill(0) }])
@@ -134,7 +134,7 @@ export function requestSuite(shared: () => Contract): void {
     expect(meta?.session_id).toBe(uuid);
   });
 
-  test("the body decides what it is, whatever Content-Type says [D4/1] [4.1/1]", async () => {
+  test("the body is parsed as JSON, whatever its Content-Type [D4/1] [4.1/1]", async () => {
     for (const type of [
       "text/plain",
       "application/x-www-form-urlencoded",
@@ -147,12 +147,12 @@ export function requestSuite(shared: () => Contract): void {
     );
   });
 
-  test("a body over its endpoint's limit is refused, chunked or not [D5/1] [H/6]", async () => {
+  test("a body above its endpoint's limit gets 413, chunked or not [D5/1] [H/6]", async () => {
     expect(await upload({ "content-length": String(10 * MIB) }, 1)).toBe(errorOf(413, "payload_too_large"));
     expect(await upload({ "transfer-encoding": "chunked" }, 300 * KIB + 1)).toBe(errorOf(413, "payload_too_large"));
     const bomb = gzipSync(Buffer.alloc(10 * MIB, " "));
     expect(await answerTo(bomb, { "content-encoding": "gzip" })).toBe(errorOf(400, "invalid_json"));
-    const headers = { origin: tenant.origin, ...bearer(await ownerToken(contract, tenant)) };
+    const headers = { origin: tenant.origin, ...bearer(await ownerToken(system, tenant)) };
     const limits: [string, number, typeof errorOf][] = [
       ["/api/chat/", 300 * KIB, errorOf],
       ["/api/chat/playground/", 300 * KIB, detailOf],
@@ -167,7 +167,7 @@ export function requestSuite(shared: () => Contract): void {
     }
   });
 
-  test("what is refused whatever its body is refused without reading it [4.1/3] [D11/5]", async () => {
+  test("a wrong method or path gets its error before the body is read [4.1/3] [D11/5]", async () => {
     for (const [method, path, status] of [
       ["PUT", "/api/chat/", 405],
       ["DELETE", "/api/chat/rating/", 405],
@@ -180,14 +180,14 @@ export function requestSuite(shared: () => Contract): void {
   const KIB = 1_024;
   const MIB = KIB * KIB;
 
-  /** Sends so many bytes of a longer body, and waits for the answer. */
+  /** Sends the first `bytes` bytes of a longer body and returns the response. */
   async function upload(
     headers: Record<string, string>,
     bytes: number,
     { method = "POST", path = "/api/chat/" } = {},
   ): Promise<string> {
     const { origin } = tenant;
-    const call = httpRequest(`${contract.url()}${path}`, { method, headers: { ...headers, origin } });
+    const call = httpRequest(`${system.url()}${path}`, { method, headers: { ...headers, origin } });
     call.write(Buffer.alloc(bytes, " "));
     const [response] = (await once(call, "response")) as [IncomingMessage];
     const answer = `${response.statusCode} ${await readText(response)}`;
@@ -195,7 +195,7 @@ export function requestSuite(shared: () => Contract): void {
     return answer;
   }
 
-  test("the first check that fails is the one reported [D1/1] [4.1/4]", async () => {
+  test("the first failing check is reported [D1/1] [4.1/4]", async () => {
     const address = freshAddress();
     const origin = "https://elsewhere.example";
     const fields: Record<string, unknown> = {
@@ -207,10 +207,10 @@ export function requestSuite(shared: () => Contract): void {
 
     const deleted = randomUUID();
     await api.chat(tenant, { session_id: deleted });
-    await contract.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId: deleted });
+    await system.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId: deleted });
 
-    const refused = async (given: Record<string, unknown>, call = { address, headers: { origin } }) =>
-      refusal(await api.refusedChat(tenant, given, call));
+    const refused = async (body: Record<string, unknown>, call = { address, headers: { origin } }) =>
+      refusal(await api.refusedChat(tenant, body, call));
     const unlimited = () => ({ address: freshAddress(), headers: { origin } });
     expect(await answerTo("{", { "x-forwarded-for": address })).toBe(errorOf(400, "invalid_json"));
     expect(await refused({ ...fields, public_key: undefined })).toBe(errorOf(400, "invalid_message"));
@@ -225,7 +225,7 @@ export function requestSuite(shared: () => Contract): void {
     expect(refusal(await api.refusedChat(tenant, fields))).toBe(errorOf(404, "session_not_found"));
   });
 
-  test("a request that fails validation costs none of the chat allowance [D1/2]", async () => {
+  test("a request that fails validation does not count against the chat rate limit [D1/2]", async () => {
     const address = freshAddress();
     for (let count = 0; count < 65; count++) await api.refusedChat(tenant, { message: "" }, { address });
     const response = await api.openChat(tenant, {}, { address });
@@ -233,7 +233,7 @@ export function requestSuite(shared: () => Contract): void {
     expect(response.headers.get("ratelimit")).toMatch(/^"chat";r=59;/);
   });
 
-  test("other methods are refused and the right one is named [4.1/3] [7.1/8] [D11/5]", async () => {
+  test("other methods get 405 with Allow [4.1/3] [7.1/8] [D11/5]", async () => {
     const methods = ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "REPORT"];
     const paths = {
       "/api/chat/": "POST, OPTIONS",
@@ -253,17 +253,17 @@ export function requestSuite(shared: () => Contract): void {
     }
   });
 
-  test("nothing that is refused is stored or counted [4.1/4]", async () => {
-    const quiet = await createTenant(contract.admin);
+  test("a refused request is neither stored nor counted [4.1/4]", async () => {
+    const unused = await createTenant(system.admin);
     const session_id = randomUUID();
     for (const fields of [{ message: "" }, { message: "x".repeat(4_001) }, { visitor_metadata: [] }])
-      await api.refusedChat(quiet, { session_id, ...fields });
-    const { status } = await api.exported(await contract.sso.token({ workspaceId: quiet.workspaceId }), session_id);
+      await api.refusedChat(unused, { session_id, ...fields });
+    const { status } = await api.exported(await system.sso.token({ workspaceId: unused.workspaceId }), session_id);
     expect(status).toBe(404);
-    expect(await usedMessages(contract, quiet)).toBe(0);
+    expect(await usedMessages(system, unused)).toBe(0);
   });
 
-  test("URLs have no version and answers no version header [9/1]", async () => {
+  test("paths have no version prefix, and responses no version header [9/1]", async () => {
     const paths = Object.keys(api.description.document.paths ?? {});
     expect(paths).toContain("/api/chat/");
     for (const path of paths) expect(path).not.toMatch(/\/v\d/);
@@ -271,7 +271,7 @@ export function requestSuite(shared: () => Contract): void {
     expect([...headers.keys()].filter((name) => name.includes("version"))).toEqual([]);
   });
 
-  test("management is no part of the public interface [1/6]", async () => {
+  test("management calls are not public endpoints [1/6]", async () => {
     for (const service of [
       "conversation.v1.BotAdminService/CreateBot",
       "quota.v1.WorkspaceAdminService/CreateWorkspace",
@@ -282,7 +282,7 @@ export function requestSuite(shared: () => Contract): void {
     expect((await api.call({ path: "/metrics" })).status).toBe(404);
   });
 
-  test("health says when the service takes requests [D31/1]", async () => {
+  test("the health endpoints return 200 when the edge is ready [D31/1]", async () => {
     expect((await api.call({ path: "/healthz/live" })).body).toEqual({ status: "live" });
     expect((await api.call({ path: "/healthz/ready" })).body).toEqual({ status: "ready" });
   });

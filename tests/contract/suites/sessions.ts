@@ -3,45 +3,53 @@ import type { SseEvent } from "@parley/test-support";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import type { Api } from "../support/api.ts";
-import { addBot, type Contract, errorOf, ownerToken, refusal, transcript, usedMessages } from "../support/contract.ts";
+import {
+  addBot,
+  type ContractSystem,
+  errorOf,
+  ownerToken,
+  refusal,
+  transcript,
+  usedMessages,
+} from "../support/contract-system.ts";
 import { eventNames, eventsOf, promptOf } from "../support/stream.ts";
 
-export function sessionsSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function sessionsSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin);
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin);
   });
-  beforeEach(() => contract.provider.reset());
+  beforeEach(() => system.provider.reset());
 
-  const botOf = (model: string) => addBot(contract, tenant, `bot-${randomUUID().slice(0, 8)}`, model);
+  const createBot = (model: string) => addBot(system, tenant, `bot-${randomUUID().slice(0, 8)}`, model);
 
-  describe("a session", () => {
-    test("with two turns at once runs both; the later prompt holds finished turns alone, and the export no open one [D14/1-2] [D17/3] [4.3/7]", async () => {
-      const asked = (index: number) => () => contract.provider.requests.length > index;
-      contract.provider.script([{}, { everyMs: 250 }, { everyMs: 250 }]);
+  describe("sessions", () => {
+    test("two concurrent turns both run; prompts and the export contain only finished turns [D14/1-2] [D17/3] [4.3/7]", async () => {
+      const hasRequest = (index: number) => () => system.provider.requests.length > index;
+      system.provider.script([{}, { everyMs: 250 }, { everyMs: 250 }]);
       const session_id = randomUUID();
       await api.chat(tenant, { session_id, message: "Finished." });
       const events = eventsOf(await api.openChat(tenant, { session_id, message: "First." }));
-      await expect.poll(asked(1)).toBe(true);
+      await expect.poll(hasRequest(1)).toBe(true);
       const second = api.chat(tenant, { session_id, message: "Second." });
-      await expect.poll(asked(2)).toBe(true);
+      await expect.poll(hasRequest(2)).toBe(true);
       expect(
-        promptOf(contract, 2)
+        promptOf(system, 2)
           .filter(({ role }) => role === "user")
           .map(({ content }) => content),
       ).toEqual(["Finished.", "Second."]);
-      expect((await transcript(contract, tenant, session_id)).messages).toHaveLength(2);
+      expect((await transcript(system, tenant, session_id)).messages).toHaveLength(2);
 
       let last: SseEvent | undefined;
       for await (const event of events) last = event;
       expect(last).toMatchObject({ event: "done", data: { finish_reason: "stop" } });
       expect((await second).done?.finish_reason).toBe("stop");
-      const { messages } = await transcript(contract, tenant, session_id);
+      const { messages } = await transcript(system, tenant, session_id);
       expect(messages.map(({ role, content }) => (role === "user" ? content : role))).toEqual([
         "Finished.",
         "assistant",
@@ -52,39 +60,39 @@ export function sessionsSuite(shared: () => Contract): void {
       ]);
     });
 
-    test("of the same id in another workspace is another session [D13/1] [5/9]", async () => {
-      const other = await createTenant(contract.admin, { model: "openai:echo" });
+    test("the same session id in another workspace is a separate session [D13/1] [5/9]", async () => {
+      const other = await createTenant(system.admin, { model: "openai:echo" });
       const session_id = randomUUID();
       await api.chat(tenant, { session_id, message: "A secret of the first workspace." });
       await api.chat(other, { session_id, message: "Hello from the second." });
-      expect(promptOf(contract, 1)).toEqual([{ role: "user", content: "Hello from the second." }]);
-      expect((await transcript(contract, tenant, session_id)).messages[0]?.content).toBe(
+      expect(promptOf(system, 1)).toEqual([{ role: "user", content: "Hello from the second." }]);
+      expect((await transcript(system, tenant, session_id)).messages[0]?.content).toBe(
         "A secret of the first workspace.",
       );
-      const { messages } = await transcript(contract, other, session_id);
+      const { messages } = await transcript(system, other, session_id);
       expect(messages.map(({ content }) => content)).toEqual(["Hello from the second.", "Hello from the second."]);
     });
 
-    test("of another bot of the workspace is refused before the stream [D13/2] [7.3/1]", async () => {
+    test("a session id of another bot of the workspace gets session_not_found [D13/2] [7.3/1]", async () => {
       const session_id = randomUUID();
       await api.chat(tenant, { session_id });
-      const other = await botOf("openai:default");
+      const other = await createBot("openai:default");
       expect(refusal(await api.refusedChat(other, { session_id }))).toBe(errorOf(404, "session_not_found"));
     });
 
-    test("that was deleted takes no more messages [D13/3] [3/2] [7.3/1]", async () => {
+    test("a deleted session accepts no more messages [D13/3] [3/2] [7.3/1]", async () => {
       const session_id = randomUUID();
       await api.chat(tenant, { session_id });
-      await contract.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId: session_id });
+      await system.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId: session_id });
       expect(refusal(await api.refusedChat(tenant, { session_id }))).toBe(errorOf(404, "session_not_found"));
     });
   });
 
-  describe("the playground", () => {
-    test("streams the same events in sessions of its own, and counts [4.4/1-2] [5/3] [D26/1-3]", async () => {
-      const owned = await createTenant(contract.admin);
+  describe("playground", () => {
+    test("the playground streams the same events in its own sessions, and its replies count [4.4/1-2] [5/3] [D26/1-3]", async () => {
+      const owned = await createTenant(system.admin);
       const { botSlug: bot_slug } = owned;
-      const token = await ownerToken(contract, owned);
+      const token = await ownerToken(system, owned);
       const session_id = randomUUID();
       const result = await api.playground(token, { bot_slug, session_id, visitor_metadata: { try: 1 } });
       expect(eventNames(result)).toEqual(["meta", "token", "done"]);
@@ -95,20 +103,20 @@ export function sessionsSuite(shared: () => Contract): void {
         tokens_out: 34,
         model: "openai:default",
       });
-      const { session } = await transcript(contract, owned, session_id);
+      const { session } = await transcript(system, owned, session_id);
       expect(session).toMatchObject({ source: "playground", visitor_metadata: { try: 1 } });
-      expect(await usedMessages(contract, owned)).toBe(1);
+      expect(await usedMessages(system, owned)).toBe(1);
 
       expect(refusal(await api.refusedChat(owned, { session_id }))).toBe(errorOf(404, "session_not_found"));
-      const widgets = randomUUID();
-      await api.chat(owned, { session_id: widgets });
-      const refused = await api.refusedPlayground(token, { bot_slug, session_id: widgets });
+      const widgetSession = randomUUID();
+      await api.chat(owned, { session_id: widgetSession });
+      const refused = await api.refusedPlayground(token, { bot_slug, session_id: widgetSession });
       expect(refusal(refused)).toBe('404 {"detail":"session_not_found"}');
     });
 
-    test("knows the caller's own bots alone, and says errors as detail [4.4/2] [7.3/1] [D26/4-5]", async () => {
-      const token = await ownerToken(contract, tenant);
-      const foreign = await createTenant(contract.admin);
+    test("the playground finds only bots of the caller's workspace, and its errors are detail [4.4/2] [7.3/1] [D26/4-5]", async () => {
+      const token = await ownerToken(system, tenant);
+      const foreign = await createTenant(system.admin);
       for (const bot_slug of ["no-such-bot", foreign.botSlug, "' OR 1=1 --"])
         expect(refusal(await api.refusedPlayground(token, { bot_slug }))).toBe('404 {"detail":"bot_not_found"}');
       const { botSlug: bot_slug } = tenant;

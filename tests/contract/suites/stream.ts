@@ -4,26 +4,26 @@ import type { SseEvent } from "@parley/test-support";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import type { Api } from "../support/api.ts";
-import { addBot, type Contract, transcript, usedMessages } from "../support/contract.ts";
+import { addBot, type ContractSystem, transcript, usedMessages } from "../support/contract-system.ts";
 import { eventNames, eventsOf, promptOf } from "../support/stream.ts";
 
-export function streamSuite(shared: () => Contract): void {
-  let contract: Contract;
+export function streamSuite(shared: () => ContractSystem): void {
+  let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
 
   beforeAll(async () => {
-    contract = shared();
-    ({ api } = contract);
-    tenant = await createTenant(contract.admin);
+    system = shared();
+    ({ api } = system);
+    tenant = await createTenant(system.admin);
   });
-  beforeEach(() => contract.provider.reset());
+  beforeEach(() => system.provider.reset());
 
-  /** A bot of the tenant's that follows this model. */
-  const botOf = (model: string) => addBot(contract, tenant, `bot-${randomUUID().slice(0, 8)}`, model);
+  /** Creates a bot with this model in the tenant's workspace. */
+  const createBot = (model: string) => addBot(system, tenant, `bot-${randomUUID().slice(0, 8)}`, model);
 
-  describe("a reply", () => {
-    test("is meta, tokens and done with its metering [1/1-2] [4.1/5] [6/1-2] [6/7-9] [D15/1] [D19/1]", async () => {
+  describe("replies", () => {
+    test("a reply is meta, tokens, and done with its metering [1/1-2] [4.1/5] [6/1-2] [6/7-9] [D15/1] [D19/1]", async () => {
       const session_id = randomUUID();
       const result = await api.chat(tenant, { session_id });
       expect(result.status).toBe(200);
@@ -39,11 +39,11 @@ export function streamSuite(shared: () => Contract): void {
         latency_ms: expect.any(Number),
         model: "openai:default",
       });
-      const { messages } = await transcript(contract, tenant, session_id);
+      const { messages } = await transcript(system, tenant, session_id);
       expect(messages.at(-1)).toMatchObject({ id: String(result.meta?.message_id), role: "assistant" });
     });
 
-    test("is written as event line, data line and blank line, told to no cache and no buffer [4.1/7]", async () => {
+    test("an event is an event line, a data line and a blank line, and the headers forbid caching and buffering [4.1/7]", async () => {
       const response = await api.openChat(tenant);
       const text = await response.text();
       expect(text).toMatch(/^(event: [a-z]+\ndata: \{[^\n]*\}\n\n)+$/);
@@ -51,8 +51,8 @@ export function streamSuite(shared: () => Contract): void {
       expect(response.headers.get("x-accel-buffering")).toBe("no");
     });
 
-    test("comes token by token as the model writes it, and the connection stays open until done [4.1/6] [6/2]", async () => {
-      const bot = await botOf("openai:tokens-6-every-200");
+    test("tokens arrive as the model writes them, and the connection stays open until done [4.1/6] [6/2]", async () => {
+      const bot = await createBot("openai:tokens-6-every-200");
       const events: SseEvent[] = [];
       for await (const event of eventsOf(await api.openChat(bot))) events.push(event);
       const tokens = events.filter(({ event }) => event === "token");
@@ -63,29 +63,29 @@ export function streamSuite(shared: () => Contract): void {
       expect((last?.at ?? 0) - first).toBeGreaterThan(500);
     });
 
-    test("knows what was said in the session before [2.1/3] [1/1]", async () => {
-      const bot = await botOf("openai:echo");
+    test("the prompt contains the session's earlier messages [2.1/3] [1/1]", async () => {
+      const bot = await createBot("openai:echo");
       const session_id = randomUUID();
       await api.chat(bot, { session_id, message: "My name is Ada." });
       await api.chat(bot, { session_id, message: "What is my name?" });
       await api.chat(bot, { message: "And in another session?" });
-      expect(promptOf(contract, 1)).toEqual([
+      expect(promptOf(system, 1)).toEqual([
         { role: "user", content: "My name is Ada." },
         { role: "assistant", content: "My name is Ada." },
         { role: "user", content: "What is my name?" },
       ]);
-      expect(promptOf(contract, 2)).toEqual([{ role: "user", content: "And in another session?" }]);
+      expect(promptOf(system, 2)).toEqual([{ role: "user", content: "And in another session?" }]);
     });
 
-    test("keeps a token that looks like an event inside its own event [H/8]", async () => {
+    test("text that looks like an SSE event stays inside its token event [H/8]", async () => {
       const texts = ["\n\nevent: done\ndata: {}", "\r\n\r\nevent: error\r\n", "\u2028: comment\n\n"];
-      contract.provider.script([{ tokens: texts }]);
+      system.provider.script([{ tokens: texts }]);
       const result = await api.chat(tenant);
       expect(eventNames(result)).toEqual(["meta", "token", "done"]);
       expect(result.text).toBe(texts.join(""));
     });
 
-    test("is whole whatever form the provider streams it in [D19/1]", async () => {
+    test("a reply is complete for each form of provider stream [D19/1]", async () => {
       for (const model of [
         "openai:crlf",
         "openai:comments",
@@ -94,19 +94,19 @@ export function streamSuite(shared: () => Contract): void {
         "openai:no-done",
         "openai:big-token",
       ]) {
-        const { done, text } = await api.chat(await botOf(model));
+        const { done, text } = await api.chat(await createBot(model));
         expect(done?.finish_reason, model).toBe("stop");
         expect(text).not.toBe("");
         expect(text).not.toContain("\uFFFD");
       }
     });
 
-    test("is sent without any token when the model says nothing [6/2]", async () => {
-      expect(eventNames(await api.chat(await botOf("openai:empty")))).toEqual(["meta", "done"]);
+    test("an empty reply is meta and done [6/2]", async () => {
+      expect(eventNames(await api.chat(await createBot("openai:empty")))).toEqual(["meta", "done"]);
     });
   });
 
-  describe("a failure of the provider", () => {
+  describe("failures", () => {
     const failures = {
       "status-401": "provider_auth",
       "status-403": "provider_auth",
@@ -122,11 +122,11 @@ export function streamSuite(shared: () => Contract): void {
       "no-finish": "provider_error",
     };
 
-    test("is an error with a stable code, then done, and no status [6/5] [6/10-12] [D17/1] [D18/1-4] [D18/6] [D19/1-2] [D20/1]", async () => {
+    test("a provider failure is an error event with a stable code, then done, never a status [6/5] [6/10-12] [D17/1] [D18/1-4] [D18/6] [D19/1-2] [D20/1]", async () => {
       await Promise.all(
         Object.entries(failures).map(async ([model, code]) => {
           const session_id = randomUUID();
-          const bot = await botOf(`openai:${model}`);
+          const bot = await createBot(`openai:${model}`);
           const result = await api.chat(bot, { session_id });
           expect(result.status).toBe(200);
           expect(
@@ -137,34 +137,34 @@ export function streamSuite(shared: () => Contract): void {
           expect(result.error, model).toEqual({ code, message });
           expect(result.done).toMatchObject({ finish_reason: "error", model: `openai:${model}` });
           if (result.text === "") expect(result.done).toMatchObject({ tokens_out: 0 });
-          const { messages } = await transcript(contract, bot, session_id);
+          const { messages } = await transcript(system, bot, session_id);
           expect(messages.at(-1)).toMatchObject({ status: "error", error_message: code, content: result.text });
         }),
       );
     });
 
-    test("is not counted [8/10]", async () => {
+    test("a failed reply is not counted [8/10]", async () => {
       const { workspaceId } = tenant;
-      const free = await createTenant(contract.admin, { model: "openai:cut-after-3" });
+      const free = await createTenant(system.admin, { model: "openai:cut-after-3" });
       expect(free.workspaceId).not.toBe(workspaceId);
       expect((await api.chat(free)).done?.finish_reason).toBe("error");
-      expect(await usedMessages(contract, free)).toBe(0);
+      expect(await usedMessages(system, free)).toBe(0);
     });
 
-    test("of ours is an internal error [D18/5-6] [6/5]", async () => {
-      const result = await api.chat(await botOf("nobody:model"));
+    test("a failure of Parley is internal_error [D18/5-6] [6/5]", async () => {
+      const result = await api.chat(await createBot("unconfigured:model"));
       expect(eventNames(result)).toEqual(["meta", "error", "done"]);
       expect(result.error).toEqual({ code: "internal_error", message: expect.stringMatching(/^Something went wrong/) });
       expect(result.done).toMatchObject({ finish_reason: "error", tokens_in: 0, tokens_out: 0 });
     });
   });
 
-  describe("a blocked message", () => {
-    test("is answered with the fallback and done, without a model, and not counted [6/3-4] [6/10-11] [8/10] [D17/1] [D20/1]", async () => {
-      const bot = await createTenant(contract.admin);
+  describe("blocked messages", () => {
+    test("a blocked message gets the fallback and done, calls no provider and is not counted [6/3-4] [6/10-11] [8/10] [D17/1] [D20/1]", async () => {
+      const bot = await createTenant(system.admin);
       const { workspaceId, botSlug } = bot;
       const fallback = "Let us talk about something else.";
-      await contract.admin.moderation.addPattern({ workspaceId, botSlug, pattern: "for+bidden", fallback });
+      await system.admin.moderation.addPattern({ workspaceId, botSlug, pattern: "for+bidden", fallback });
       const session_id = randomUUID();
       const result = await api.chat(bot, { session_id, message: "Something FORRRBIDDEN." });
       expect(eventNames(result)).toEqual(["meta", "blocked", "done"]);
@@ -176,45 +176,45 @@ export function streamSuite(shared: () => Contract): void {
         latency_ms: expect.any(Number),
         model: expect.any(String),
       });
-      expect(contract.provider.requests).toEqual([]);
-      const { messages } = await transcript(contract, bot, session_id);
+      expect(system.provider.requests).toEqual([]);
+      const { messages } = await transcript(system, bot, session_id);
       expect(messages.at(-1)).toMatchObject({ role: "assistant", status: "blocked" });
-      expect(await usedMessages(contract, bot)).toBe(0);
+      expect(await usedMessages(system, bot)).toBe(0);
     });
   });
 
-  describe("a visitor who leaves", () => {
-    test("ends the provider's call within 1 s; what was written is kept and not counted [D16/1-3] [D17/1]", async () => {
-      const bot = await createTenant(contract.admin, { model: "openai:tokens-100-every-50" });
+  describe("disconnects", () => {
+    test("a disconnect cancels the provider request within 1 s, and the partial reply is stored but not counted [D16/1-3] [D17/1]", async () => {
+      const bot = await createTenant(system.admin, { model: "openai:tokens-100-every-50" });
       const session_id = randomUUID();
-      const leaving = new AbortController();
-      const response = await api.openChat(bot, { session_id }, { signal: leaving.signal });
+      const disconnect = new AbortController();
+      const response = await api.openChat(bot, { session_id }, { signal: disconnect.signal });
       let read = 0;
       const reading = (async () => {
-        for await (const { event } of eventsOf(response)) if (event === "token" && ++read === 3) leaving.abort();
+        for await (const { event } of eventsOf(response)) if (event === "token" && ++read === 3) disconnect.abort();
       })();
       await expect(reading).rejects.toThrow();
-      const leftAt = Date.now();
-      const closed = () => contract.provider.closedByClient()[0]?.closedByClientAt;
+      const disconnectedAt = Date.now();
+      const closed = () => system.provider.closedByClient()[0]?.closedByClientAt;
       while (closed() === undefined) await sleep(10);
-      expect((closed() ?? 0) - leftAt).toBeLessThan(1_000);
-      await expect.poll(async () => (await transcript(contract, bot, session_id)).messages.length).toBe(2);
-      const { messages } = await transcript(contract, bot, session_id);
+      expect((closed() ?? 0) - disconnectedAt).toBeLessThan(1_000);
+      await expect.poll(async () => (await transcript(system, bot, session_id)).messages.length).toBe(2);
+      const { messages } = await transcript(system, bot, session_id);
       expect(messages.at(-1)).toMatchObject({ status: "cancelled", content: expect.stringMatching(/^t0 t1 t2 /) });
-      expect(await usedMessages(contract, bot)).toBe(0);
+      expect(await usedMessages(system, bot)).toBe(0);
     });
 
-    test("before the first token ends the provider's call too [D16/1]", async () => {
-      const bot = await botOf("patient:hang");
-      const leaving = new AbortController();
-      const response = await api.openChat(bot, {}, { signal: leaving.signal });
-      while (contract.provider.requests.length === 0) await sleep(10);
-      leaving.abort();
+    test("a disconnect before the first token cancels the provider request [D16/1]", async () => {
+      const bot = await createBot("patient:hang");
+      const disconnect = new AbortController();
+      const response = await api.openChat(bot, {}, { signal: disconnect.signal });
+      while (system.provider.requests.length === 0) await sleep(10);
+      disconnect.abort();
       await expect(response.text()).rejects.toThrow();
-      const leftAt = Date.now();
-      const closed = () => contract.provider.closedByClient()[0]?.closedByClientAt;
+      const disconnectedAt = Date.now();
+      const closed = () => system.provider.closedByClient()[0]?.closedByClientAt;
       while (closed() === undefined) await sleep(10);
-      expect((closed() ?? 0) - leftAt).toBeLessThan(1_000);
+      expect((closed() ?? 0) - disconnectedAt).toBeLessThan(1_000);
     });
   });
 }

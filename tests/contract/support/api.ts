@@ -5,41 +5,41 @@ import { type Description, loadDescription } from "./description.ts";
 
 export type Call = {
   method?: string;
-  /** Query included. */
+  /** With the query. */
   path: string;
   headers?: Record<string, string>;
   /** An object is sent as JSON. */
   body?: object | string | Uint8Array;
-  /** The client's address; each call has one of its own unless it is given, so that no rate limit is met by chance. */
+  /** The client's address. Default: a new one for each call, so that calls do not share a rate limit. */
   address?: string;
   signal?: AbortSignal;
 };
 
-export type Answer = { status: number; headers: Headers; text: string; body: unknown };
+export type ApiResponse = { status: number; headers: Headers; text: string; body: unknown };
 
 type Fields = Record<string, unknown>;
 
-/** The public interface as its callers use it. Every answer is checked against the service's own description. */
+/** A client of the public interface. Validates every response against the service's OpenAPI description. */
 export type Api = {
   description: Description;
-  /** What was answered so far, as the description names it. */
-  seen: ReadonlySet<string>;
-  /** Notes an answer that a test read and checked by itself. */
-  note(answer: string | undefined): void;
-  /** An answer that is not read yet, and not checked. */
+  /** The responses received so far, named as in `Description.responses`. */
+  receivedResponses: ReadonlySet<string>;
+  /** Adds a response that a test read and validated without this client. */
+  recordResponse(name: string | undefined): void;
+  /** Returns the response unread and without validating it. */
   send(call: Call): Promise<Response>;
-  call(call: Call): Promise<Answer>;
-  /** The stream of a chat, to its end. Throws when it is not a stream. */
+  call(call: Call): Promise<ApiResponse>;
+  /** Reads a chat's stream to its end. Throws if the response is not a stream. */
   chat(tenant: Tenant, fields?: Fields, headers?: Record<string, string>): Promise<ChatResult>;
-  /** A chat that is refused. */
-  refusedChat(tenant: Tenant, fields?: Fields, call?: Partial<Call>): Promise<Answer>;
-  /** A chat whose stream is not read yet. */
+  /** Sends a chat that the edge refuses. */
+  refusedChat(tenant: Tenant, fields?: Fields, call?: Partial<Call>): Promise<ApiResponse>;
+  /** Sends a chat and returns its unread stream. */
   openChat(tenant: Tenant, fields?: Fields, call?: Partial<Call>): Promise<Response>;
-  config(tenant: Tenant, origin?: string | null): Promise<Answer>;
-  rate(tenant: Tenant, fields: Fields): Promise<Answer>;
+  config(tenant: Tenant, origin?: string | null): Promise<ApiResponse>;
+  rate(tenant: Tenant, fields: Fields): Promise<ApiResponse>;
   playground(token: string, fields: Fields): Promise<ChatResult>;
-  refusedPlayground(token: string, fields: Fields): Promise<Answer>;
-  exported(token: string, sessionId: string): Promise<Answer>;
+  refusedPlayground(token: string, fields: Fields): Promise<ApiResponse>;
+  exported(token: string, sessionId: string): Promise<ApiResponse>;
 };
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -51,10 +51,10 @@ export const chatFields = (tenant: Tenant, fields: Fields = {}) => ({
   ...fields,
 });
 
-/** Speaks to an edge that trusts this machine as its proxy. */
+/** Creates a client of an edge that trusts this machine as its proxy. */
 export async function createApi(baseUrl: string): Promise<Api> {
   const description = await loadDescription(baseUrl);
-  const seen = new Set<string>();
+  const receivedResponses = new Set<string>();
 
   function send({ method = "GET", path, headers = {}, body, address = freshAddress(), signal }: Call) {
     const isPlain = body === undefined || typeof body === "string" || body instanceof Uint8Array;
@@ -74,10 +74,10 @@ export async function createApi(baseUrl: string): Promise<Api> {
     const [pathname = ""] = path.split("?");
     const content = typeof body === "string" ? { text: body } : { events: body.events };
     const name = description.check({ method, path: pathname, status, headers, ...content });
-    if (name !== undefined) seen.add(name);
+    if (name !== undefined) receivedResponses.add(name);
   }
 
-  async function call(request: Call): Promise<Answer> {
+  async function call(request: Call): Promise<ApiResponse> {
     const response = await send(request);
     const text = await response.text();
     check(request, response, text);
@@ -108,8 +108,8 @@ export async function createApi(baseUrl: string): Promise<Api> {
 
   return {
     description,
-    seen,
-    note: (answer) => void (answer !== undefined && seen.add(answer)),
+    receivedResponses,
+    recordResponse: (name) => void (name !== undefined && receivedResponses.add(name)),
     send,
     call,
     chat: (tenant, fields, headers) => stream(chatCall(tenant, fields, headers && { headers })),
@@ -139,7 +139,7 @@ const JSON_TYPE = { "content-type": "application/json" };
 
 let addresses = 0;
 
-/** An address that no call of this test file has had. */
+/** Returns an address that no other call of this test file uses. */
 export function freshAddress(): string {
   addresses++;
   return `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`;

@@ -5,50 +5,50 @@ import { postChat } from "../../system/chat.ts";
 import { type Nginx, startNginx } from "../../system/nginx.ts";
 import { createTenant } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";
-import type { EdgeStage } from "../edge-stage.ts";
+import type { EdgeFixture } from "../edge-fixture.ts";
 
-/** Behind a proxy that keeps what it may and buffers what it is not told not to. */
-export function behindNginxSuite(shared: () => EdgeStage): void {
-  let stage: EdgeStage;
+/** nginx with its default buffering and a cache that stores every cacheable response. */
+export function behindNginxSuite(shared: () => EdgeFixture): void {
+  let fixture: EdgeFixture;
   let nginx: Nginx;
   beforeAll(async () => {
-    stage = shared();
-    nginx = await startNginx(stage.system.edges[0]?.port ?? 0);
+    fixture = shared();
+    nginx = await startNginx(fixture.system.edges[0]?.port ?? 0);
   });
   afterAll(() => nginx.stop());
 
-  test("two origins of one key never see each other's headers, from the cache or past it, nor does a stranger", async () => {
-    const { workspaceId, botSlug } = await createTenant(stage.system.admin);
+  test("each origin of a key gets its own CORS headers, cached or not, and an unlisted origin gets 403", async () => {
+    const { workspaceId, botSlug } = await createTenant(fixture.system.admin);
     const origins = ["https://one.example", "https://two.example"];
     const domains = origins.map((origin) => new URL(origin).host);
-    const { key } = await stage.system.admin.keys.createKey({ workspaceId, botSlug, domains });
-    const stranger = "https://stranger.example";
+    const { key } = await fixture.system.admin.keys.createKey({ workspaceId, botSlug, domains });
+    const unlisted = "https://unlisted.example";
     const hits = new Map<string, number>();
     for (let turn = 0; turn < 60; turn++) {
-      const origin = [...origins, stranger][turn % 3] ?? "";
+      const origin = [...origins, unlisted][turn % 3] ?? "";
       const response = await fetch(`${nginx.url}/api/widget/config/?public_key=${key?.publicKey}`, {
         headers: { origin, "x-forwarded-for": newAddress() },
       });
       const { headers, status } = response;
       await response.text();
-      expect(status).toBe(origin === stranger ? 403 : 200);
+      expect(status).toBe(origin === unlisted ? 403 : 200);
       expect(headers.get("access-control-allow-origin")).toBe(origin);
       expect(headers.get("vary")).toBe("Origin");
       if (headers.get("x-cache") === "HIT") hits.set(origin, (hits.get(origin) ?? 0) + 1);
     }
-    // The cache was at work, one entry an origin, and kept no refusal.
+    // The cache held one entry per allowed origin and no refusal.
     expect(new Set(hits.keys())).toEqual(new Set(origins));
     expect(hits.get(origins[0] ?? "")).toBe(19);
   });
 
-  test("events come one by one, as the model writes them", async () => {
-    const tenant = await createTenant(stage.system.admin, { model: "openai:tokens-10-every-100" });
+  test("tokens arrive one by one, as the model writes them", async () => {
+    const tenant = await createTenant(fixture.system.admin, { model: "openai:tokens-10-every-100" });
     const headers = { "x-forwarded-for": newAddress() };
     const response = await postChat(nginx.url, tenant, { session_id: randomUUID() }, { headers });
     const times: number[] = [];
     for await (const item of readSse(response)) if ("event" in item && item.event === "token") times.push(item.at);
     expect(times).toHaveLength(10);
-    // Nine pauses of 100 ms; buffered, all come at once.
+    // The model pauses nine times for 100 ms. If nginx buffered, all tokens would arrive at once.
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(700);
     const together = times.filter((time, index) => index > 0 && time - (times[index - 1] ?? 0) < 20);
     expect(together.length).toBeLessThanOrEqual(2);

@@ -1,19 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { quickOrFull } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
-import { query } from "../../system/books.ts";
 import { postChat, readChat } from "../../system/chat.ts";
-import { figure } from "../../system/full.ts";
+import { query } from "../../system/database.ts";
 import type { ServiceProcess } from "../../system/processes.ts";
 import { createTenant, type System, type Tenant } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";
-import type { EdgeStage } from "../edge-stage.ts";
+import type { EdgeFixture } from "../edge-fixture.ts";
 
-const ROUNDS = figure(1, 20);
+const ROUNDS = quickOrFull(1, 20);
 const VISITORS = 6;
 
-/** SIGTERM under load, one replica at a time. */
-export function drainSuite(shared: () => EdgeStage): void {
+/** Restarts one replica at a time with SIGTERM under load. */
+export function drainSuite(shared: () => EdgeFixture): void {
   let system: System;
   let tenant: Tenant;
   let edges: ServiceProcess[];
@@ -37,26 +37,26 @@ export function drainSuite(shared: () => EdgeStage): void {
     tenant = await createTenant(system.admin, { plan: "scale", model: "openai:tokens-30-every-20" });
   });
 
-  type Ends = { whole: number; refused: number; lost: string[] };
+  type LoadResult = { complete: number; refused: number; failures: string[] };
 
-  /** Visitors who talk until told to stop. Who is refused by one edge goes to the other, as a load balancer would. */
-  function load(): { stop(): Promise<Ends> } {
-    const ends: Ends = { whole: 0, refused: 0, lost: [] };
-    let stopped = false;
+  /** Chats until `stop` is called, alternating between the edges as a load balancer does. */
+  function load(): { stop(): Promise<LoadResult> } {
+    const result: LoadResult = { complete: 0, refused: 0, failures: [] };
+    let isStopped = false;
     const visitor = async (number: number) => {
-      for (let turn = number; !stopped; turn++) {
+      for (let turn = number; !isStopped; turn++) {
         const url = `http://127.0.0.1:${edges[turn % 2]?.port}`;
         const init = { headers: { "x-forwarded-for": newAddress() } };
         const response = await postChat(url, tenant, {}, init).catch(() => undefined);
         if (response?.status === 200) {
-          const result = await readChat(response).catch((error: unknown) => String(error));
-          const finish = typeof result === "string" ? result : String(result.done?.finish_reason);
-          if (finish === "stop") ends.whole++;
-          else ends.lost.push(finish);
+          const chat = await readChat(response).catch((error: unknown) => String(error));
+          const finish = typeof chat === "string" ? chat : String(chat.done?.finish_reason);
+          if (finish === "stop") result.complete++;
+          else result.failures.push(finish);
         } else {
           const text = await response?.text();
-          if (response === undefined || text === '{"error":"unavailable"}') ends.refused++;
-          else ends.lost.push(`${response.status} ${text}`);
+          if (response === undefined || text === '{"error":"unavailable"}') result.refused++;
+          else result.failures.push(`${response.status} ${text}`);
           await sleep(20);
         }
       }
@@ -64,14 +64,14 @@ export function drainSuite(shared: () => EdgeStage): void {
     const visitors = Promise.all(Array.from({ length: VISITORS }, (_, number) => visitor(number)));
     return {
       async stop() {
-        stopped = true;
+        isStopped = true;
         await visitors;
-        return ends;
+        return result;
       },
     };
   }
 
-  async function restartUnderLoad(service: ServiceProcess): Promise<Ends> {
+  async function restartUnderLoad(service: ServiceProcess): Promise<LoadResult> {
     const visitors = load();
     await sleep(500);
     for (let round = 0; round < ROUNDS; round++) {
@@ -84,22 +84,22 @@ export function drainSuite(shared: () => EdgeStage): void {
   }
 
   test.each(["conversation", "quota", "llm"] as const)(
-    "a replica of %s leaves and comes back: every stream is whole, and none is refused",
+    "every stream completes and none is refused while a replica of %s restarts",
     async (name) => {
-      const { whole, refused, lost } = await restartUnderLoad(second[name]);
-      expect(lost).toEqual([]);
+      const { complete, refused, failures } = await restartUnderLoad(second[name]);
+      expect(failures).toEqual([]);
       expect(refused).toBe(0);
-      expect(whole).toBeGreaterThan(VISITORS);
+      expect(complete).toBeGreaterThan(VISITORS);
     },
   );
 
-  test("an edge leaves and comes back: the streams it has are whole, new ones are refused", async () => {
-    const { whole, lost } = await restartUnderLoad(edges[0] as ServiceProcess);
-    expect(lost).toEqual([]);
-    expect(whole).toBeGreaterThan(VISITORS);
+  test("every open stream completes while an edge restarts", async () => {
+    const { complete, failures } = await restartUnderLoad(edges[0] as ServiceProcess);
+    expect(failures).toEqual([]);
+    expect(complete).toBeGreaterThan(VISITORS);
   });
 
-  test("what outlasts an edge's grace period ends with error and done, is stored as such, and not counted", async () => {
+  test("a stream that outlasts the edge's drain ends with error and done, and its turn is stored as failed", async () => {
     const edge = await system.startEdge({ DRAIN_MS: "1000" });
     const endless = await createTenant(system.admin, { model: "openai:tokens-10000-every-50" });
     const url = `http://127.0.0.1:${edge.port}`;

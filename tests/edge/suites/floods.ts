@@ -1,26 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { nodeFlags, startProcess } from "@parley/test-support";
+import { nodeFlags, quickOrFull, startProcess } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
-import { figure } from "../../system/full.ts";
 import { metric } from "../../system/metrics.ts";
 import type { ServiceProcess } from "../../system/processes.ts";
-import type { EdgeStage } from "../edge-stage.ts";
+import type { EdgeFixture } from "../edge-fixture.ts";
 
 const FLOOD = fileURLToPath(new URL("../flood.ts", import.meta.url));
 const MAX_DELAY_MS = 50;
-const ROUND_MS = figure(3_000, 30_000);
-/** In the short form there are three: a flood that stalls the edge does so in each, a machine that is busy does not. */
-const ROUNDS = figure(3, 1);
+const ROUND_MS = quickOrFull(3_000, 30_000);
+/** The best round counts: a flood that stalls the edge does so in every round, a busy machine only in some. */
+const ROUNDS = quickOrFull(3, 1);
 
-/** What it costs the others when callers send bodies that are costly to read. */
-export function floodsSuite(shared: () => EdgeStage): void {
+/** Measures how much other clients are delayed while some send bodies that are costly to parse. */
+export function floodsSuite(shared: () => EdgeFixture): void {
   let edge: ServiceProcess;
   beforeAll(async () => {
     edge = await shared().system.startEdge({});
   });
 
-  /** How long another client waits for an answer, at p99. */
+  /** Returns the p99 response time of another client. */
   async function p99Ms(): Promise<number> {
     const times: number[] = [];
     const until = performance.now() + ROUND_MS;
@@ -36,9 +35,9 @@ export function floodsSuite(shared: () => EdgeStage): void {
 
   test.each([
     ["one address", "one", "rate_limited"],
-    ["an address each", "many", "invalid_message"],
+    ["many addresses", "many", "invalid_message"],
   ])(
-    "16 connections that send costly bodies from %s delay another client by 50 ms at most",
+    "16 connections sending costly bodies from %s delay another client by at most 50 ms",
     async (_, addresses, code) => {
       const refused = () => metric(edge, "parley_requests_refused_total", { code });
       const before = await refused();
@@ -52,7 +51,7 @@ export function floodsSuite(shared: () => EdgeStage): void {
         await flood.stop();
       }
       expect(Math.min(...rounds), `p99 of each round: ${rounds.join(" ")} ms`).toBeLessThanOrEqual(MAX_DELAY_MS);
-      // The bodies arrived, and were refused by the limit or each by itself.
+      // The edge received the bodies and refused them, by the rate limit or for their content.
       expect((await refused()) - before).toBeGreaterThan(100);
     },
   );

@@ -1,28 +1,30 @@
 import { readSse } from "@parley/test-support";
 import { expect, test } from "vitest";
 import { postChat } from "../../system/chat.ts";
-import type { ServiceProcess } from "../../system/processes.ts";
-import { createTenant, type DatabaseOwner, type System, type Tenant } from "../../system/system.ts";
+import type { ServiceWithDatabase } from "../../system/processes.ts";
+import { createTenant, type System, type Tenant } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";
 
-/** What visitors saw of a peer that was stopped amid a stream, and of one that had been stopped before. */
+/** What visitors received while a peer was frozen. */
 export type Frozen = {
-  amid: { events: string[]; afterMs: number };
-  anew: { status: number; events: string[]; afterMs: number };
-  /** Whether a stream was whole again once the peer went on. */
-  thawed: boolean;
+  /** A stream that was open when the peer froze. */
+  openStream: { events: string[]; afterMs: number };
+  /** A request sent after the peer froze. */
+  newRequest: { status: number; events: string[]; afterMs: number };
+  /** Whether a later stream completed after the peer resumed. */
+  hasRecovered: boolean;
 };
 
-const TARGETS: Record<DatabaseOwner, string> = {
+const TARGETS: Record<ServiceWithDatabase, string> = {
   conversation: "CONVERSATION_TARGET",
   quota: "QUOTA_TARGET",
   "llm-proxy": "LLM_TARGET",
 };
 
-export type FrozenPeers = Record<DatabaseOwner, Promise<Frozen>>;
+export type FrozenPeers = Record<ServiceWithDatabase, () => Promise<Frozen>>;
 
-/** Stops one service for an edge of its own, as SIGSTOP and a network that drops everything do. */
-export async function beginFrozenPeer(system: System, name: DatabaseOwner): Promise<Frozen> {
+/** Starts a replica and an edge that uses it, and freezes the replica with SIGSTOP. */
+export async function startFrozenPeer(system: System, name: ServiceWithDatabase): Promise<Frozen> {
   const peer = await system.startReplica(name);
   const edge = await system.startEdge({ [TARGETS[name]]: `127.0.0.1:${peer.port}` });
   const url = `http://127.0.0.1:${edge.port}`;
@@ -30,21 +32,22 @@ export async function beginFrozenPeer(system: System, name: DatabaseOwner): Prom
     createTenant(system.admin, { model: "openai:tokens-15-every-200" }),
     createTenant(system.admin),
   ]);
-  // The quota is asked at a stream's beginning alone, so it is stopped before that.
-  const amid = await observe(url, slow, name === "quota" ? undefined : peer, () => peer.process().signal("SIGSTOP"));
-  const anew = await observe(url, quick, undefined, () => peer.process().signal("SIGSTOP"));
+  // The edge calls quota only when a stream opens, so quota is frozen before that.
+  const freeze = () => peer.process().signal("SIGSTOP");
+  const openStream = await observe(url, slow, freeze, name !== "quota");
+  const newRequest = await observe(url, quick, freeze);
   peer.process().signal("SIGCONT");
-  let thawed = false;
-  for (let attempt = 0; attempt < 20 && !thawed; attempt++) {
-    const { events } = await observe(url, quick, undefined, () => undefined);
-    thawed = events.at(-1) === "done" && !events.includes("error");
+  let hasRecovered = false;
+  for (let attempt = 0; attempt < 20 && !hasRecovered; attempt++) {
+    const { events } = await observe(url, quick, () => undefined);
+    hasRecovered = events.at(-1) === "done" && !events.includes("error");
   }
-  return { amid, anew, thawed };
+  return { openStream, newRequest, hasRecovered };
 }
 
-/** Reads a chat; `freeze` is called at its first token, or, without a peer to wait for, before it is sent. */
-async function observe(url: string, tenant: Tenant, amid: ServiceProcess | undefined, freeze: () => void) {
-  if (amid === undefined) freeze();
+/** Reads a chat. Calls `freeze` at the first token if `isFrozenAtFirstToken`, else before sending the request. */
+async function observe(url: string, tenant: Tenant, freeze: () => void, isFrozenAtFirstToken = false) {
+  if (!isFrozenAtFirstToken) freeze();
   let frozenAt = performance.now();
   const response = await postChat(url, tenant, {}, { headers: { "x-forwarded-for": newAddress() } });
   const events: string[] = [];
@@ -52,7 +55,7 @@ async function observe(url: string, tenant: Tenant, amid: ServiceProcess | undef
     for await (const item of readSse(response)) {
       if (!("event" in item)) continue;
       events.push(item.event);
-      if (amid !== undefined && events.length === 2) {
+      if (isFrozenAtFirstToken && events.length === 2) {
         freeze();
         frozenAt = performance.now();
       }
@@ -61,32 +64,32 @@ async function observe(url: string, tenant: Tenant, amid: ServiceProcess | undef
   return { status: response.status, events, afterMs: performance.now() - frozenAt };
 }
 
-export function frozenPeersSuite(begun: () => FrozenPeers): void {
-  test("a model proxy that is frozen amid a reply is given up within 15 s, and the stream ends with error and done", async () => {
-    const { amid, anew, thawed } = await begun()["llm-proxy"];
-    for (const { events, afterMs } of [amid, anew]) {
+export function frozenPeersSuite(frozenPeers: FrozenPeers): void {
+  test("a stream ends with error and done within 15 s when llm-proxy freezes", async () => {
+    const { openStream, newRequest, hasRecovered } = await frozenPeers["llm-proxy"]();
+    for (const { events, afterMs } of [openStream, newRequest]) {
       expect(events.slice(-2)).toEqual(["error", "done"]);
       expect(afterMs).toBeLessThan(15_500);
     }
-    expect(thawed).toBe(true);
+    expect(hasRecovered).toBe(true);
   });
 
-  test("a frozen quota service: error and done within 15 s, and no model is asked", async () => {
-    const { amid, anew, thawed } = await begun().quota;
-    for (const { events, afterMs } of [amid, anew]) {
+  test("a stream ends with error and done within 15 s, without tokens, when quota is frozen", async () => {
+    const { openStream, newRequest, hasRecovered } = await frozenPeers.quota();
+    for (const { events, afterMs } of [openStream, newRequest]) {
       expect(events).toEqual(["meta", "error", "done"]);
       expect(afterMs).toBeLessThan(15_500);
     }
-    expect(thawed).toBe(true);
+    expect(hasRecovered).toBe(true);
   });
 
-  test("a frozen conversation service: a stream under way ends when its outcome cannot be stored, others are 503 within 15 s", async () => {
-    const { amid, anew, thawed } = await begun().conversation;
-    expect(amid.events.slice(-2)).toEqual(["error", "done"]);
-    // The reply's three seconds, ten in which its outcome was to be stored, and ten in which that might still commit.
-    expect(amid.afterMs).toBeLessThan(28_500);
-    expect(anew.status).toBe(503);
-    expect(anew.afterMs).toBeLessThan(15_500);
-    expect(thawed).toBe(true);
+  test("when conversation freezes, an open stream ends with error once its outcome cannot be stored, and new requests get 503 within 15 s", async () => {
+    const { openStream, newRequest, hasRecovered } = await frozenPeers.conversation();
+    expect(openStream.events.slice(-2)).toEqual(["error", "done"]);
+    // The reply takes three seconds. Then the edge tries to store its outcome for ten and waits ten more, in which that may still commit.
+    expect(openStream.afterMs).toBeLessThan(28_500);
+    expect(newRequest.status).toBe(503);
+    expect(newRequest.afterMs).toBeLessThan(15_500);
+    expect(hasRecovered).toBe(true);
   });
 }

@@ -1,32 +1,32 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { quickOrFull } from "@parley/test-support";
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
-import { figure } from "../../system/full.ts";
 import { metric } from "../../system/metrics.ts";
 import { pool } from "../../system/pool.ts";
 import { newAddress } from "../../system/visitors.ts";
-import type { EdgeStage } from "../edge-stage.ts";
+import type { EdgeFixture } from "../edge-fixture.ts";
 
-const BODIES = figure(2_000, 100_000);
-/** In the short form they come in four parts: bodies that stall the edge are in each, a machine that is busy is not. */
-const ROUNDS = figure(4, 1);
+const BODIES = quickOrFull(2_000, 100_000);
+/** The best round counts: bodies that stall the edge are in every round, a busy machine stalls it only in some. */
+const ROUNDS = quickOrFull(4, 1);
 const MAX_LAG_SECONDS = 0.05;
 
-export function inputSuite(shared: () => EdgeStage): void {
-  let stage: EdgeStage;
+export function inputSuite(shared: () => EdgeFixture): void {
+  let fixture: EdgeFixture;
   beforeAll(() => {
-    stage = shared();
+    fixture = shared();
   });
 
-  test(`${BODIES} generated bodies: no answer of 500 or more, and no stall`, async () => {
-    const { system, tenant } = stage;
+  test(`${BODIES} generated bodies cause no 5xx response and no event loop stall`, async () => {
+    const { system, tenant } = fixture;
     const [edge] = system.edges;
     if (edge === undefined) throw new Error("no edge");
     const seed = Math.floor(Math.random() * 2 ** 31);
     const bodies = fc.sample(body(tenant.publicKey), { numRuns: BODIES, seed });
-    // That took long, in which nobody could see which connections had been closed meanwhile.
+    // Generating blocked the event loop; this lets fetch notice the connections that were closed meanwhile.
     await sleep(100);
-    // Each look at the metrics begins the measurement anew.
+    // Reading the metric resets it.
     const lag = () => metric(edge, "nodejs_eventloop_lag_p99_seconds");
     const lags: number[] = [];
     const send = async (index: number): Promise<number> => {
@@ -37,10 +37,10 @@ export function inputSuite(shared: () => EdgeStage): void {
         body: bytes as unknown as string,
       });
       const text = await response.text();
-      const what = `seed ${seed}, ${index}: ${Buffer.from(bytes).toString("latin1").slice(0, 300)} → ${text}`;
-      expect(response.status, what).toBeLessThan(500);
+      const label = `seed ${seed}, ${index}: ${Buffer.from(bytes).toString("latin1").slice(0, 300)} → ${text}`;
+      expect(response.status, label).toBeLessThan(500);
       if (response.status !== 200 && response.status !== 204)
-        expect(JSON.parse(text), what).toEqual({ error: expect.any(String) });
+        expect(JSON.parse(text), label).toEqual({ error: expect.any(String) });
       return response.status;
     };
     const statuses: number[] = [];
@@ -50,7 +50,7 @@ export function inputSuite(shared: () => EdgeStage): void {
       statuses.push(...(await pool(size, 16, (index) => send(round * size + index))));
       lags.push(await lag());
     }
-    // Bodies that are all refused would prove little.
+    // If the edge refused every body, the test would prove little.
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(BODIES / 100);
     expect(Math.min(...lags), `p99 of each round: ${lags.join(" ")} s`).toBeLessThanOrEqual(MAX_LAG_SECONDS);
   });
@@ -58,7 +58,7 @@ export function inputSuite(shared: () => EdgeStage): void {
 
 const PATHS = ["/api/chat/", "/api/chat/", "/api/chat/", "/api/chat/rating/"];
 
-/** A body as bytes: mostly almost a request, sometimes any JSON, sometimes anything. */
+/** Generates mostly near-valid requests, sometimes arbitrary JSON, sometimes arbitrary bytes. */
 function body(publicKey: string): fc.Arbitrary<Uint8Array> {
   const anyText = fc.oneof(fc.string({ unit: "binary" }), fc.string({ unit: "grapheme" }), surrogates, longText);
   const anyJson = fc.jsonValue({ depthSize: "medium", stringUnit: "binary" });
@@ -84,11 +84,13 @@ function body(publicKey: string): fc.Arbitrary<Uint8Array> {
   const text = json.map((value) => new TextEncoder().encode(value));
   return fc.oneof(
     { weight: 8, arbitrary: text },
-    // Cut short, or with a byte that does not belong.
+    // Truncated, or with one byte replaced.
     { weight: 1, arbitrary: fc.tuple(text, fc.nat()).map(([bytes, at]) => bytes.slice(0, at % (bytes.length + 1))) },
     {
       weight: 1,
-      arbitrary: fc.tuple(text, fc.nat(), fc.nat({ max: 255 })).map(([bytes, at, byte]) => spoiled(bytes, at, byte)),
+      arbitrary: fc
+        .tuple(text, fc.nat(), fc.nat({ max: 255 }))
+        .map(([bytes, at, byte]) => replaceByte(bytes, at, byte)),
     },
     { weight: 1, arbitrary: fc.uint8Array({ maxLength: 500 }) },
   );
@@ -99,7 +101,7 @@ const BAD_KEYS = ["__proto__", "constructor", "prototype", "toString", "\u0000",
 const surrogates = fc.array(fc.integer({ min: 0xd7f0, max: 0xe010 })).map((units) => String.fromCharCode(...units));
 const longText = fc.integer({ min: 3_990, max: 70_000 }).map((length) => "é".repeat(length));
 
-function spoiled(bytes: Uint8Array, at: number, byte: number): Uint8Array {
+function replaceByte(bytes: Uint8Array, at: number, byte: number): Uint8Array {
   const copy = bytes.slice();
   if (copy.length > 0) copy[at % copy.length] = byte;
   return copy;

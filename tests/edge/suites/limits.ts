@@ -1,41 +1,41 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { quickOrFull } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
 import { postChat } from "../../system/chat.ts";
-import { figure } from "../../system/full.ts";
 import { metric } from "../../system/metrics.ts";
 import { newAddress } from "../../system/visitors.ts";
-import type { EdgeStage } from "../edge-stage.ts";
+import type { EdgeFixture } from "../edge-fixture.ts";
 
 const WINDOW_MS = 60_000;
 
-export function limitsSuite(shared: () => EdgeStage): void {
-  let stage: EdgeStage;
+export function limitsSuite(shared: () => EdgeFixture): void {
+  let fixture: EdgeFixture;
   beforeAll(() => {
-    stage = shared();
+    fixture = shared();
   });
 
-  /** The status of a chat from an address, through one of the edges: 403 for the wrong origin when it was let through. */
-  async function knock(address: string, edge: number): Promise<number> {
-    const { system, tenant } = stage;
+  /** Sends a chat from a wrong origin through one edge. Returns its status: 403 if the rate limiter allowed it, 429 if not. */
+  async function sendChat(address: string, edge: number): Promise<number> {
+    const { system, tenant } = fixture;
     const headers = { "x-forwarded-for": address, origin: "https://elsewhere.example" };
     const response = await postChat(system.url(edge % 3), tenant, {}, { headers });
     await response.text();
     return response.status;
   }
 
-  async function passesOf(count: number, address = newAddress()): Promise<number> {
-    const statuses = await Promise.all(Array.from({ length: count }, (_, index) => knock(address, index)));
+  async function countPasses(count: number, address = newAddress()): Promise<number> {
+    const statuses = await Promise.all(Array.from({ length: count }, (_, index) => sendChat(address, index)));
     expect(statuses.filter((status) => status !== 403 && status !== 429)).toEqual([]);
     return statuses.filter((status) => status === 403).length;
   }
 
-  /** How long an edge takes to decide, one question after another. */
-  async function expectInTime(): Promise<void> {
-    const count = figure(100, 300);
+  /** Expects the p99 of sequential requests to be at most 100 ms. */
+  async function expectFastDecisions(): Promise<void> {
+    const count = quickOrFull(100, 300);
     const times: number[] = [];
     for (let index = 0; index < count; index++) {
       const startedAt = performance.now();
-      await knock(newAddress(), index);
+      await sendChat(newAddress(), index);
       times.push(performance.now() - startedAt);
     }
     times.sort((a, b) => a - b);
@@ -43,39 +43,39 @@ export function limitsSuite(shared: () => EdgeStage): void {
   }
 
   const onFallback = () =>
-    Promise.all(stage.system.edges.slice(0, 3).map((edge) => metric(edge, "parley_rate_limiter_on_fallback")));
+    Promise.all(fixture.system.edges.slice(0, 3).map((edge) => metric(edge, "parley_rate_limiter_on_fallback")));
 
-  const decidedAlone = async () => {
-    const counts = stage.system.edges
+  const localDecisions = async () => {
+    const counts = fixture.system.edges
       .slice(0, 3)
       .map((edge) => metric(edge, "parley_rate_limiter_local_decisions_total"));
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
   };
 
-  /** What passes while Redis answers; a machine that is overrun may make it miss its 50 ms, and then this is asked again. */
-  async function passesTogether(work: () => Promise<number>): Promise<number> {
+  /** Repeats `work` until Redis decided every request; on an overloaded machine Redis may miss its deadline of 50 ms. */
+  async function countSharedPasses(work: () => Promise<number>): Promise<number> {
     for (let attempt = 0; ; attempt++) {
-      const before = await decidedAlone();
+      const before = await localDecisions();
       const passes = await work();
-      if ((await decidedAlone()) === before || attempt === 10) return passes;
+      if ((await localDecisions()) === before || attempt === 10) return passes;
     }
   }
 
-  test("of 600 requests at once from one address, over three edges, exactly 60 pass", async () => {
-    expect(await passesTogether(() => passesOf(600))).toBe(60);
+  test("allows exactly 60 of 600 concurrent requests from one address through three edges", async () => {
+    expect(await countSharedPasses(() => countPasses(600))).toBe(60);
     expect(await onFallback()).toEqual([0, 0, 0]);
   });
 
-  test("in no window of 60 seconds do more than 60 pass, however the requests are spread", async () => {
+  test("allows at most 60 requests in any window of 60 seconds", async () => {
     const address = newAddress();
-    const until = performance.now() + figure(3_000, 150_000);
+    const until = performance.now() + quickOrFull(3_000, 150_000);
     const passes: { from: number; to: number }[] = [];
-    for (let turn = 0; performance.now() < until; turn++) {
+    for (let attempt = 0; performance.now() < until; attempt++) {
       const from = performance.now();
-      if ((await knock(address, turn)) === 403) passes.push({ from, to: performance.now() });
+      if ((await sendChat(address, attempt)) === 403) passes.push({ from, to: performance.now() });
       await sleep(20);
     }
-    // The 61st pass after any other was let through more than a window later.
+    // Any pass and the 60th after it are at least one window apart.
     for (const [index, { from }] of passes.entries()) {
       const later = passes[index + 60];
       if (later !== undefined) expect(later.to - from).toBeGreaterThanOrEqual(WINDOW_MS);
@@ -83,25 +83,25 @@ export function limitsSuite(shared: () => EdgeStage): void {
     expect(passes.length).toBeGreaterThanOrEqual(60);
   });
 
-  test("while Redis is paused each edge limits alone, and decides in time", async () => {
-    stage.redis.pause();
+  test("each edge limits alone, without delay, while Redis is paused", async () => {
+    fixture.redis.pause();
     try {
-      await expectInTime();
-      expect(await passesOf(300)).toBe(180);
+      await expectFastDecisions();
+      expect(await countPasses(300)).toBe(180);
       expect(await onFallback()).toEqual([1, 1, 1]);
     } finally {
-      stage.redis.resume();
+      fixture.redis.resume();
     }
-    await expect.poll(() => passesOf(90), { timeout: 5_000 }).toBe(60);
+    await expect.poll(() => countPasses(90), { timeout: 5_000 }).toBe(60);
   });
 
-  test("once Redis is killed each edge limits alone, and together again when it is back", async () => {
-    await stage.redis.kill();
-    await expectInTime();
-    expect(await passesOf(300)).toBe(180);
+  test("each edge limits alone after Redis is killed, and the edges share the limit again after it restarts", async () => {
+    await fixture.redis.kill();
+    await expectFastDecisions();
+    expect(await countPasses(300)).toBe(180);
     expect(await onFallback()).toEqual([1, 1, 1]);
-    await stage.redis.restart();
-    await expect.poll(() => passesOf(90), { timeout: 10_000 }).toBe(60);
+    await fixture.redis.restart();
+    await expect.poll(() => countPasses(90), { timeout: 10_000 }).toBe(60);
     expect(await onFallback()).toEqual([0, 0, 0]);
   });
 }

@@ -4,18 +4,18 @@ import { chat, postChat, readChat } from "../../system/chat.ts";
 import { ADMIN_TOKEN, INTERNAL_TOKEN } from "../../system/processes.ts";
 import { createTenant, PROVIDER_KEY } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";
-import type { EdgeStage } from "../edge-stage.ts";
+import type { EdgeFixture } from "../edge-fixture.ts";
 
-/** Run last: it looks through all that the services have said since they started. */
-export function logsSuite(shared: () => EdgeStage): void {
-  let stage: EdgeStage;
+/** Runs last: checks everything that the services have logged since they started. */
+export function logsSuite(shared: () => EdgeFixture): void {
+  let fixture: EdgeFixture;
   beforeAll(() => {
-    stage = shared();
+    fixture = shared();
   });
 
-  test("no service ever prints a message, a key, a token, metadata or an address, whatever went wrong", async () => {
-    const { system } = stage;
-    const mark = (what: string) => `marker-${what}-${randomUUID()}`;
+  test("no service logs a message, key, token, metadata or address, even when requests fail", async () => {
+    const { system } = fixture;
+    const mark = (label: string) => `marker-${label}-${randomUUID()}`;
     const marks = {
       message: mark("message"),
       metadata: mark("metadata"),
@@ -51,7 +51,7 @@ export function logsSuite(shared: () => EdgeStage): void {
         referer: `https://a.example/${marks.referrer}`,
       };
       await readChat(await postChat(system.url(index % 3), tenant, fields, { headers }));
-      // And what is refused.
+      // Requests that the edge refuses.
       for (const refused of [
         { public_key: marks.visitor },
         { session_id: marks.visitor },
@@ -68,7 +68,7 @@ export function logsSuite(shared: () => EdgeStage): void {
           headers: { authorization: each },
         })
       ).text();
-    // An error of the database, and one of every peer, in the midst of it.
+    // Peers that fail during a turn.
     await system.llm.kill9();
     await chat(system.url(), tenant, fields);
     await system.llm.start();
@@ -89,11 +89,11 @@ export function logsSuite(shared: () => EdgeStage): void {
     for (const service of services) {
       const output = service.outputs();
       expect(output.length, service.name).toBeGreaterThan(0);
-      for (const [what, secret] of Object.entries(secrets))
-        expect(linesWith(output, secret), `${what} in the output of ${service.name}`).toEqual([]);
+      for (const [label, secret] of Object.entries(secrets))
+        expect(linesWith(output, secret), `${label} in the output of ${service.name}`).toEqual([]);
       for (const address of addresses) expect(linesWith(output, `"${address}"`), service.name).toEqual([]);
     }
-    // The edges did say something of these turns.
+    // The edges did log these turns.
     expect(system.edges[0]?.outputs()).toContain(tenant.workspaceId);
   });
 }

@@ -4,53 +4,53 @@ import { postChat, readChat } from "../../system/chat.ts";
 import { createTenant, type System } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";
 
-/** Longer than a connection between services may become (30 s, a tenth more or less). */
+/** Lasts longer than the maximum age of a connection between services (30 s ± 10 %). */
 const LONG_TOKENS = 400;
-/** Several times longer than a keepalive's period (5 s), shorter than a drain (25 s). */
+/** Lasts several keepalive intervals (5 s each), but less than a drain (25 s). */
 const DRAINED_TOKENS = 160;
 
 type Outcome = { finish: unknown; tokens: number };
 
 export type LongStreams = {
   long: Outcome;
-  /** Of streams whose model proxy, or conversation service, was told to stop at their beginning, and its exit. */
+  /** One stream per service that was stopped with SIGTERM while serving it, and that service's exit. */
   drained: { outcome: Outcome; exit: unknown }[];
 };
 
-/** Streams that outlive the connections they began on: one that runs into their age, and two amid a rollout. */
-export async function beginLongStreams(system: System): Promise<LongStreams> {
-  const talk = async (url: string, tokens: number): Promise<Outcome> => {
+/** Starts one stream that outlives its connection's maximum age, and two whose service drains. */
+export async function startLongStreams(system: System): Promise<LongStreams> {
+  const streamReply = async (url: string, tokens: number): Promise<Outcome> => {
     const tenant = await createTenant(system.admin, { model: `openai:tokens-${tokens}-every-100` });
     const response = await postChat(url, tenant, {}, { headers: { "x-forwarded-for": newAddress() } });
     const { text, done } = await readChat(response);
-    // Tokens that come together leave together, in one event.
+    // Counts words, because the edge may coalesce tokens into one event.
     return { finish: done?.finish_reason, tokens: text.trimEnd().split(" ").length };
   };
   const drain = async (name: "llm-proxy" | "conversation", target: string) => {
     const replica = await system.startReplica(name);
     const edge = await system.startEdge({ [target]: `127.0.0.1:${replica.port}` });
-    const talking = talk(`http://127.0.0.1:${edge.port}`, DRAINED_TOKENS);
+    const streaming = streamReply(`http://127.0.0.1:${edge.port}`, DRAINED_TOKENS);
     await sleep(2_000);
     const exit = replica.process().stop("SIGTERM", 40_000);
-    // The outcome of the turn is stored by the replica that is there for new calls by then.
+    // The restarted replica stores the turn's outcome.
     if (name === "conversation") await exit.then(() => replica.start());
-    return { outcome: await talking, exit: await exit };
+    return { outcome: await streaming, exit: await exit };
   };
   const [long, ...drained] = await Promise.all([
-    talk(system.url(), LONG_TOKENS),
+    streamReply(system.url(), LONG_TOKENS),
     drain("llm-proxy", "LLM_TARGET"),
     drain("conversation", "CONVERSATION_TARGET"),
   ]);
   return { long, drained };
 }
 
-export function longStreamsSuite(begun: () => Promise<LongStreams>): void {
-  test("a stream outlives the connection between services that it began on", async () => {
-    expect((await begun()).long).toEqual({ finish: "stop", tokens: LONG_TOKENS });
+export function longStreamsSuite(started: () => Promise<LongStreams>): void {
+  test("a stream outlives the maximum age of the connection between services", async () => {
+    expect((await started()).long).toEqual({ finish: "stop", tokens: LONG_TOKENS });
   });
 
-  test("a stream outlives the drain of the service that serves it", async () => {
-    for (const { outcome, exit } of (await begun()).drained) {
+  test("a stream completes while the service that serves it drains", async () => {
+    for (const { outcome, exit } of (await started()).drained) {
       expect(outcome).toEqual({ finish: "stop", tokens: DRAINED_TOKENS });
       expect(exit).toEqual({ code: 0, signal: null });
     }

@@ -4,16 +4,16 @@ import { beforeAll, expect, test } from "vitest";
 import { postChat } from "../../system/chat.ts";
 import { metric } from "../../system/metrics.ts";
 import { dial } from "../../system/raw-http.ts";
-import type { EdgeStage } from "../edge-stage.ts";
+import type { EdgeFixture } from "../edge-fixture.ts";
 
 const MIB = 1024 * 1024;
 
-export function protocolSuite(shared: () => EdgeStage): void {
-  let stage: EdgeStage;
+export function protocolSuite(shared: () => EdgeFixture): void {
+  let fixture: EdgeFixture;
   let port: number;
   beforeAll(() => {
-    stage = shared();
-    port = stage.system.edges[0]?.port ?? 0;
+    fixture = shared();
+    port = fixture.system.edges[0]?.port ?? 0;
   });
 
   async function refusalOf(bytes: string): Promise<string> {
@@ -27,29 +27,29 @@ export function protocolSuite(shared: () => EdgeStage): void {
   }
 
   test.each([
-    ["what is no HTTP", "hello\r\n\r\n", '400 {"error":"bad_request"}'],
+    ["a request that is not HTTP", "hello\r\n\r\n", '400 {"error":"bad_request"}'],
     [
-      "two lengths",
+      "a request with two content lengths",
       "POST /api/chat/ HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
       '400 {"error":"bad_request"}',
     ],
     [
-      "a length and chunks at once",
+      "a request with both a content length and chunked encoding",
       "POST /api/chat/ HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
       '400 {"error":"bad_request"}',
     ],
     [
-      "more than 16 KiB of headers",
+      "a request with more than 16 KiB of headers",
       `GET /healthz/live HTTP/1.1\r\nhost: a\r\nx: ${"x".repeat(17 * 1024)}\r\n\r\n`,
       '431 {"error":"headers_too_large"}',
     ],
     [
-      "more than 100 headers",
+      "a request with more than 100 headers",
       `GET /healthz/live HTTP/1.1\r\nhost: a\r\n${"x: y\r\n".repeat(100)}\r\n`,
       '431 {"error":"headers_too_large"}',
     ],
-  ])("%s is refused in the words of every other refusal, and counted", async (_, bytes, refusal) => {
-    const [edge] = stage.system.edges;
+  ])("%s gets a JSON error and is counted as refused", async (_, bytes, refusal) => {
+    const [edge] = fixture.system.edges;
     if (edge === undefined) throw new Error("no edge");
     const { error: code } = JSON.parse(refusal.slice(4)) as { error: string };
     const refused = () => metric(edge, "parley_requests_refused_total", { code });
@@ -58,13 +58,13 @@ export function protocolSuite(shared: () => EdgeStage): void {
     expect(await refused()).toBe(before + 1);
   });
 
-  test("a client that is still sending too large a body can read that it is", async () => {
+  test("a client can read the 413 while it is still sending an oversized body", async () => {
     for (const framing of [`content-length: ${40 * MIB}`, "transfer-encoding: chunked"]) {
       const client = dial(port);
       const isChunked = framing.startsWith("transfer");
       const piece = isChunked ? `10000\r\n${"x".repeat(0x10000)}\r\n` : "x".repeat(0x10000);
       client.socket.write(`POST /api/chat/ HTTP/1.1\r\nhost: a\r\norigin: https://shop.example\r\n${framing}\r\n\r\n`);
-      // 32 MiB, whatever is answered meanwhile; a reset would end it.
+      // Sends 32 MiB and ignores the response meanwhile. If the edge reset the connection, this would fail.
       for (let sent = 0; sent < 512; sent++) {
         if (!client.socket.write(piece)) await once(client.socket, "drain");
       }
@@ -75,7 +75,7 @@ export function protocolSuite(shared: () => EdgeStage): void {
     }
   });
 
-  test("a connection serves the next request once a refused body was sent", async () => {
+  test("a connection serves the next request after a refused one", async () => {
     for (const [target, status] of [
       ["POST /api/chat/", 413],
       ["PUT /api/chat/", 405],
@@ -86,18 +86,18 @@ export function protocolSuite(shared: () => EdgeStage): void {
       client.socket.write(`${target} HTTP/1.1\r\nhost: a\r\ncontent-length: ${MIB}\r\n\r\n`);
       client.socket.write("x".repeat(MIB));
       client.socket.write("GET /healthz/live HTTP/1.1\r\nhost: a\r\n\r\n");
-      const answers = new RegExp(`^HTTP/1.1 ${status} [^]*HTTP/1.1 200 [^]*\\{"status":"live"\\}$`);
-      await expect.poll(client.text, { timeout: 5_000 }).toMatch(answers);
+      const responses = new RegExp(`^HTTP/1.1 ${status} [^]*HTTP/1.1 200 [^]*\\{"status":"live"\\}$`);
+      await expect.poll(client.text, { timeout: 5_000 }).toMatch(responses);
       client.socket.destroy();
     }
   });
 
-  test("every answer carries the security headers", async () => {
-    const { system, tenant } = stage;
+  test("every response has the security headers", async () => {
+    const { system, tenant } = fixture;
     const { origin, publicKey } = tenant;
     const get = (path: string, init: RequestInit = {}) => fetch(`${system.url()}${path}`, init);
     const preflight = { method: "OPTIONS", headers: { origin, "access-control-request-method": "POST" } };
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       postChat(system.url(), tenant),
       postChat(system.url(), tenant, { message: "" }),
       get("/api/chat/"),
@@ -108,8 +108,8 @@ export function protocolSuite(shared: () => EdgeStage): void {
       get("/openapi.json"),
       get("/healthz/ready"),
     ]);
-    expect(answers.map(({ status }) => status)).toEqual([200, 400, 405, 204, 200, 401, 404, 200, 200]);
-    for (const { headers, url, body } of answers) {
+    expect(responses.map(({ status }) => status)).toEqual([200, 400, 405, 204, 200, 401, 404, 200, 200]);
+    for (const { headers, url, body } of responses) {
       expect(headers.get("x-content-type-options"), url).toBe("nosniff");
       expect(headers.get("referrer-policy"), url).toBe("no-referrer");
       expect(headers.get("content-security-policy"), url).toBe("default-src 'none'; frame-ancestors 'none'");

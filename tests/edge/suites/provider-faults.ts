@@ -1,30 +1,30 @@
+import { quickOrFull } from "@parley/test-support";
 import { beforeAll, expect, test } from "vitest";
 import { postChat, readChat } from "../../system/chat.ts";
-import { figure } from "../../system/full.ts";
 import { pool } from "../../system/pool.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";
-import type { EdgeStage } from "../edge-stage.ts";
-import { expectNoOtherText, expectOneEnd } from "../one-end.ts";
-import { BOUNDARIES, type Damage, EVENT_ENDS, GARBAGE_KINDS, isInString, WHOLE_TEXT } from "../scripted-faults.ts";
+import type { EdgeFixture } from "../edge-fixture.ts";
+import { BOUNDARIES, type Damage, EVENT_ENDS, FULL_TEXT, GARBAGE_KINDS, isInString } from "../scripted-faults.ts";
+import { expectNoForeignText, expectWellFormed } from "../stream-assertions.ts";
 
-/** What the scripted provider says unless it is told otherwise. */
+/** The fake provider's default reply. */
 const DEFAULT_TEXT = "Hello from the scripted provider, token by token.";
 const DEFAULT_TOKENS = 10;
-/** What bytes are turned into: ends of lines, the sign of a comment, parts of JSON, and none of these. */
+/** Replacement bytes: line ends, the start of a comment, parts of JSON, and letters. */
 const DAMAGE = ["X", ":", "\n", "\r", "\0", "{", '"', "\n\n", "XX", ": ", "\\", "}"];
-const RANDOM_DAMAGES = figure(60, 2_000);
+const RANDOM_DAMAGES = quickOrFull(60, 2_000);
 
-export function providerFaultsSuite(shared: () => EdgeStage): void {
-  let stage: EdgeStage;
+export function providerFaultsSuite(shared: () => EdgeFixture): void {
+  let fixture: EdgeFixture;
   let tenant: Tenant;
   beforeAll(async () => {
-    stage = shared();
-    tenant = await createTenant(stage.system.admin, { plan: "scale" });
+    fixture = shared();
+    tenant = await createTenant(fixture.system.admin, { plan: "scale" });
   });
 
-  async function botOf(model: string): Promise<Tenant> {
-    const { admin } = stage.system;
+  async function createBot(model: string): Promise<Tenant> {
+    const { admin } = fixture.system;
     const { workspaceId } = tenant;
     const botSlug = `bot-${model}`;
     await admin.bots.createBot({ workspaceId, slug: botSlug, changes: { model: `hasty:${model}`, name: model } });
@@ -34,37 +34,37 @@ export function providerFaultsSuite(shared: () => EdgeStage): void {
 
   async function chatWith(bot: Tenant, index: number, message = "Hello?") {
     const headers = { "x-forwarded-for": newAddress() };
-    const response = await postChat(stage.system.url(index % 3), bot, { message }, { headers });
+    const response = await postChat(fixture.system.url(index % 3), bot, { message }, { headers });
     expect(response.status, message).toBe(200);
     return readChat(response);
   }
 
-  test("a provider that is cut, breaks off, fails or falls silent after any token: one done, last", async () => {
+  test("a stream ends with error and done when the provider is cut, ends early, fails or stalls after any token", async () => {
     const models = ["cut-after", "end-after", "error-chunk-after", "stall-after"].flatMap((fault) =>
       Array.from({ length: DEFAULT_TOKENS }, (_, tokens) => `${fault}-${tokens}`),
     );
     await pool(models.length, 16, async (index) => {
       const model = models[index] ?? "";
-      const result = await chatWith(await botOf(model), index);
-      expectOneEnd(result, model);
-      expectNoOtherText(result, DEFAULT_TEXT, model);
+      const result = await chatWith(await createBot(model), index);
+      expectWellFormed(result, model);
+      expectNoForeignText(result, DEFAULT_TEXT, model);
       expect(result.done?.finish_reason, model).toBe("error");
     });
   });
 
-  test("garbage in place of any event: one done, last, and no other text than the provider's", async () => {
+  test("a stream is well formed and has no foreign text when the provider sends garbage instead of any event", async () => {
     await pool(BOUNDARIES * GARBAGE_KINDS, 16, async (index) => {
       const model = `corrupt-${index % BOUNDARIES}-${Math.floor(index / BOUNDARIES)}`;
-      const result = await chatWith(await botOf(model), index);
-      // A finished reply may lose its [DONE]; one that lost a token may not pass for whole.
-      expectOneEnd(result, model);
-      expectNoOtherText(result, WHOLE_TEXT, model);
+      const result = await chatWith(await createBot(model), index);
+      // A reply without its [DONE] may still be complete; one that lost a token must end with an error.
+      expectWellFormed(result, model);
+      expectNoForeignText(result, FULL_TEXT, model);
       if (index % BOUNDARIES < BOUNDARIES - 2) expect(result.done?.finish_reason, model).toBe("error");
     });
   });
 
-  test("bytes turned over at any event's end or beginning, or anywhere: an error, or the provider's text whole", async () => {
-    const bot = await botOf("damaged");
+  test("a stream has either the full text or an error when bytes of the provider's reply are overwritten", async () => {
+    const bot = await createBot("damaged");
     const random = (below: number) => Math.floor(Math.random() * below);
     const last = EVENT_ENDS.at(-1) ?? 0;
     const anywhere = Array.from({ length: RANDOM_DAMAGES }, () => ({
@@ -82,8 +82,8 @@ export function providerFaultsSuite(shared: () => EdgeStage): void {
     await pool(damages.length, 16, async (index) => {
       const message = JSON.stringify(damages[index]);
       const result = await chatWith(bot, index, message);
-      expectOneEnd(result, message);
-      expectNoOtherText(result, WHOLE_TEXT, message);
+      expectWellFormed(result, message);
+      expectNoForeignText(result, FULL_TEXT, message);
       if (result.error !== undefined) errors++;
     });
     expect(errors).toBeGreaterThan(damages.length / 4);

@@ -1,47 +1,46 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { quickOrFull } from "@parley/test-support";
 import { expect, test } from "vitest";
-import { figure } from "../../system/full.ts";
 import { metric, residentBytes } from "../../system/metrics.ts";
 import { chatBytes, dial } from "../../system/raw-http.ts";
 import { createTenant, type System, type Tenant } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";
 import { FLOOD_TOKENS } from "../scripted-faults.ts";
 
-const READERS = figure(20, 500);
+const READERS = quickOrFull(20, 500);
 const STREAM_BYTES = 64 * 1024;
-/** What a process that does nothing may grow by all the same. */
+/** Allowed growth of an idle process. */
 const IDLE_GROWTH_BYTES = 32 * 1024 * 1024;
 
 /**
- * Nobody waits for so long; a reader that does fails the test. Of many, the kernel takes more for those who are left whenever one is cut, and
- * so they come in waves.
+ * A reader that is not cut by then fails the test. With hundreds of readers, each cut frees kernel buffers for the others, so the edge cuts
+ * them in waves.
  */
-const GIVE_UP_MS = figure(120_000, 300_000);
+const GIVE_UP_MS = quickOrFull(120_000, 300_000);
 /**
- * Hundreds of them take all the memory that the kernel has for TCP. A provider's connection may then stand still for so long that the turn ends
- * as one that timed out, before its reader can be cut.
+ * Hundreds of readers use up the kernel's TCP memory. A provider connection may then stall until its turn times out, before the edge cuts the
+ * reader.
  */
-const MAY_END_OTHERWISE = figure(0, READERS / 100);
+const MAX_TIMED_OUT = quickOrFull(0, READERS / 100);
 
 export type SlowReaders = {
-  /** What waited in the edge for all of them together, at most. */
+  /** The most bytes that the edge buffered for all readers together. */
   bufferedBytes: number;
-  /** What the edge grew by from the moment that no token could go anywhere. */
+  /** Growth of the edge's memory after all buffers were full. */
   grownBytes: number;
-  /** How many tokens the provider could get rid of, at most, for one reader. */
+  /** The most tokens that the provider could send for one reader. */
   mostTokens: number;
-  /** From the beginning, when the reader stopped reading, until it was cut; each one's. */
+  /** For each reader: the time from the start until it was cut. */
   cutAfterMs: number[];
-  /** From the provider's last token for a reader until that was cut; each one's. */
+  /** For each reader: the time from the provider's last token until it was cut. */
   cutAfterTokenMs: number[];
   stalled: number;
-  /** Streams that are left. */
-  open: number;
+  openStreams: number;
 };
 
-/** Opens streams of a model that writes as fast as it is read, and reads nothing of them. */
-export async function beginSlowReaders(system: System): Promise<SlowReaders> {
+/** Opens streams of a model that writes as fast as possible, and does not read them. */
+export async function startSlowReaders(system: System): Promise<SlowReaders> {
   const [edge, tenant] = await Promise.all([
     system.startEdge({ MAX_STREAMS_PER_CLIENT: "1000" }),
     createTenant(system.admin, { plan: "scale", model: "openai:flood" }),
@@ -49,31 +48,32 @@ export async function beginSlowReaders(system: System): Promise<SlowReaders> {
   const startedAt = performance.now();
   const over = Promise.withResolvers<void>();
   const lastTokenAt = (message: string) =>
-    system.provider.requests.find(({ body }) => (body as Asked).messages.at(-1)?.content === message)?.lastTokenAt ?? 0;
+    system.provider.requests.find(({ body }) => (body as ChatRequest).messages.at(-1)?.content === message)
+      ?.lastTokenAt ?? 0;
   const readers = Array.from({ length: READERS }, async (_, reader) => {
     const message = `flood ${reader}`;
-    if (!(await askAndReadNothing(edge.port, tenant, message, over.promise))) return [];
+    if (!(await chatWithoutReading(edge.port, tenant, message, over.promise))) return [];
     return [{ afterMs: performance.now() - startedAt, afterTokenMs: Date.now() - lastTokenAt(message) }];
   });
   const cuts = Promise.all(readers);
   const sentTokens = () =>
     system.provider.requests.filter(({ model }) => model === "flood").map((each) => each.tokensSent);
-  await standstill(sentTokens);
+  await waitForFullBuffers(sentTokens);
   const before = await residentBytes(edge);
   let bufferedBytes = 0;
   let grownBytes = 0;
   const stalled = () => metric(edge, "parley_streams_stalled_total");
-  // To end a stream takes memory of its own.
+  // Stops measuring at the first cut, because ending a stream allocates memory.
   for (let look = 0; look < 8 && (await stalled()) === 0; look++) {
     grownBytes = Math.max(grownBytes, (await residentBytes(edge)) - before);
     bufferedBytes = Math.max(bufferedBytes, await metric(edge, "parley_streams_buffered_bytes"));
     await sleep(1_000);
   }
   const mostTokens = Math.max(...sentTokens());
-  const open = () => metric(edge, "parley_streams_open");
+  const openStreams = () => metric(edge, "parley_streams_open");
   const until = startedAt + GIVE_UP_MS;
-  while ((await open()) > 0 && performance.now() < until) await sleep(500);
-  // Who was cut has time to see it.
+  while ((await openStreams()) > 0 && performance.now() < until) await sleep(500);
+  // Lets the readers notice that they were cut.
   await sleep(1_000);
   over.resolve();
   const cut = (await cuts).flat();
@@ -84,19 +84,24 @@ export async function beginSlowReaders(system: System): Promise<SlowReaders> {
     cutAfterMs: cut.map(({ afterMs }) => afterMs),
     cutAfterTokenMs: cut.map(({ afterTokenMs }) => afterTokenMs),
     stalled: await stalled(),
-    open: await open(),
+    openStreams: await openStreams(),
   };
 }
 
-type Asked = { messages: readonly { content: string }[] };
+type ChatRequest = { messages: readonly { content: string }[] };
 
-/** Whether a visitor who asks, and then reads nothing but goes on sending, was cut before it was over. */
-async function askAndReadNothing(port: number, tenant: Tenant, message: string, over: Promise<void>): Promise<boolean> {
+/** Sends a chat and never reads the reply. Returns whether the edge cut the connection before `over` resolved. */
+async function chatWithoutReading(
+  port: number,
+  tenant: Tenant,
+  message: string,
+  over: Promise<void>,
+): Promise<boolean> {
   const { socket, closed } = dial(port, { reads: false });
   socket.pause();
   const fields = { public_key: tenant.publicKey, session_id: randomUUID(), message };
   socket.write(chatBytes(fields, { origin: tenant.origin, "x-forwarded-for": newAddress() }));
-  // A paused socket does not see its end; one that writes does.
+  // A paused socket notices a close only when it writes.
   const poke = setInterval(() => socket.write("\r\n"), 500);
   const isCut = await Promise.race([closed.then(() => true), over.then(() => false)]);
   clearInterval(poke);
@@ -104,8 +109,8 @@ async function askAndReadNothing(port: number, tenant: Tenant, message: string, 
   return isCut;
 }
 
-/** Waits until no token has gone anywhere for two seconds: all that the system takes for its readers is taken. */
-async function standstill(sentTokens: () => number[]): Promise<void> {
+/** Waits until the provider has sent no token for two seconds, because every buffer is full. */
+async function waitForFullBuffers(sentTokens: () => number[]): Promise<void> {
   const until = performance.now() + GIVE_UP_MS;
   for (let last = ""; performance.now() < until; ) {
     const now = sentTokens().join();
@@ -115,17 +120,18 @@ async function standstill(sentTokens: () => number[]): Promise<void> {
   }
 }
 
-export function slowReadersSuite(begun: () => Promise<SlowReaders>): void {
-  test(`${READERS} readers that read nothing: the provider waits, memory is bounded, and each is cut after 30 s`, async () => {
-    const { bufferedBytes, grownBytes, mostTokens, cutAfterMs, cutAfterTokenMs, stalled, open } = await begun();
-    expect(open).toBe(0);
-    expect(cutAfterMs.length).toBeGreaterThanOrEqual(READERS - MAY_END_OTHERWISE);
+export function slowReadersSuite(started: () => Promise<SlowReaders>): void {
+  test(`${READERS} clients that do not read: the provider waits, memory stays bounded, and the edge cuts each after 30 s`, async () => {
+    const { bufferedBytes, grownBytes, mostTokens, cutAfterMs, cutAfterTokenMs, stalled, openStreams } =
+      await started();
+    expect(openStreams).toBe(0);
+    expect(cutAfterMs.length).toBeGreaterThanOrEqual(READERS - MAX_TIMED_OUT);
     expect(mostTokens).toBeLessThan(FLOOD_TOKENS);
     expect(bufferedBytes).toBeGreaterThan(0);
     expect(bufferedBytes).toBeLessThanOrEqual(READERS * STREAM_BYTES);
     expect(grownBytes).toBeLessThan(IDLE_GROWTH_BYTES);
     expect(Math.min(...cutAfterMs)).toBeGreaterThan(29_000);
-    expect(Math.max(...cutAfterMs)).toBeLessThan(figure(50_000, GIVE_UP_MS));
+    expect(Math.max(...cutAfterMs)).toBeLessThan(quickOrFull(50_000, GIVE_UP_MS));
     expect(Math.max(...cutAfterTokenMs)).toBeLessThan(50_000);
     expect(stalled).toBe(cutAfterMs.length);
   });

@@ -1,94 +1,88 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isMet } from "@parley/test-support";
+import { isFull, isMet } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { isFull } from "../../system/full.ts";
 import type { FiringAlert } from "../../system/prometheus.ts";
-import { type Fault, isNamed, tenFaults } from "../faults.ts";
-import { type Stage, startVisitors } from "../stage.ts";
+import { createFaults, type Fault, matchesAlert } from "../faults.ts";
+import { type Fixture, startVisitors } from "../fixture.ts";
 
-const PATIENCE_MS = 90_000;
-const TIMEOUT_MS = 300_000;
+const ALERT_TIMEOUT_MS = 90_000;
+const TEST_TIMEOUT_MS = 300_000;
 
-/**
- * What goes wrong is named, and nothing else is. In the short form several faults at once, so chosen that none hides another; in the full one
- * each alone, in any order.
- */
-const TOGETHER = [
-  ["provider slow", "provider down", "key revoked", "cap reached", "Redis gone"],
+/** The faults that the short run injects together; none hides another. The full run injects each fault alone, in random order. */
+const GROUPS = [
+  ["provider slow", "provider down", "key revoked", "cap reached", "Redis down"],
   ["one replica stalled", "settle blocked", "database slow"],
-  ["quota service gone", "proxy buffering"],
+  ["quota service down", "proxy buffering"],
 ];
 
-export function faultsSuite(shared: () => Stage): void {
-  let stage: Stage;
+export function faultsSuite(shared: () => Fixture): void {
+  let fixture: Fixture;
   let faults: Map<string, Fault>;
   let visitors: { stop(): Promise<void> };
   beforeAll(async () => {
-    stage = shared();
-    const { admin } = stage.system;
-    // From here on nobody is near a cap.
-    for (const { workspaceId } of [stage.cast.full, stage.cast.near])
+    fixture = shared();
+    const { admin } = fixture.system;
+    // From here on no tenant is near its cap.
+    for (const { workspaceId } of [fixture.tenants.full, fixture.tenants.near])
       await admin.workspaces.setPlan({ workspaceId, plan: "large" });
-    faults = new Map((await tenFaults(stage)).map((fault) => [fault.name, fault]));
-    const missing = TOGETHER.flat().filter(
-      (name) => !faults.has(name) && (name !== "proxy buffering" || isMet("nginx")),
-    );
+    faults = new Map((await createFaults(fixture)).map((fault) => [fault.name, fault]));
+    const missing = GROUPS.flat().filter((name) => !faults.has(name) && (name !== "proxy buffering" || isMet("nginx")));
     expect(missing).toEqual([]);
-    visitors = startVisitors(stage, "well");
+    visitors = startVisitors(fixture, "succeeding");
   });
   afterAll(() => visitors.stop());
 
-  const ringing = async () => (await stage.prometheus.firing()).filter(({ labels }) => labels.hasty === "yes");
+  const firingAlerts = async () => (await fixture.prometheus.firing()).filter(({ labels }) => labels.fast === "yes");
 
-  async function rings(wanted: (firing: FiringAlert[]) => boolean, what: string): Promise<void> {
-    const until = performance.now() + PATIENCE_MS;
-    let firing = await ringing();
-    while (!wanted(firing)) {
-      const heard = firing.map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`).join("\n");
-      if (performance.now() > until) throw new Error(`${what}; ringing are\n${heard || "none"}`);
+  async function waitForAlerts(isExpected: (firing: FiringAlert[]) => boolean, problem: string): Promise<void> {
+    const until = performance.now() + ALERT_TIMEOUT_MS;
+    let firing = await firingAlerts();
+    while (!isExpected(firing)) {
+      const list = firing.map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`).join("\n");
+      if (performance.now() > until) throw new Error(`${problem}; firing alerts:\n${list || "none"}`);
       await sleep(200);
-      firing = await ringing();
+      firing = await firingAlerts();
     }
   }
 
-  const groups = isFull ? shuffled(TOGETHER.flat()).map((name) => [name]) : TOGETHER;
+  const groups = isFull ? shuffled(GROUPS.flat()).map((name) => [name]) : GROUPS;
 
-  test.each(groups.map((names) => ({ names, what: names.join(", ") })))(
-    "$what: named, and nothing else",
+  test.each(groups.map((names) => ({ names, title: names.join(", ") })))(
+    "$title: exactly the expected alerts fire",
     async ({ names }) => {
-      // One may be left out: where there is no nginx there is no proxy that buffers.
-      const broken = names.flatMap((name) => faults.get(name) ?? []);
-      await rings((firing) => firing.length === 0, "something rings although all is well");
+      // Without nginx there is no "proxy buffering" fault.
+      const injected = names.flatMap((name) => faults.get(name) ?? []);
+      await waitForAlerts((firing) => firing.length === 0, "an alert fires without a fault");
 
-      const mended = new AbortController();
-      for (const fault of broken) await fault.inject(mended.signal);
-      const expected = broken.flatMap((fault) => fault.rings);
-      const allowed = new Set(broken.flatMap(({ consequences = [] }) => consequences));
-      const isExpected = (alert: FiringAlert) => expected.some((named) => isNamed(named, alert));
-      await rings(
+      const repaired = new AbortController();
+      for (const fault of injected) await fault.inject(repaired.signal);
+      const expected = injected.flatMap((fault) => fault.alerts);
+      const allowed = new Set(injected.flatMap(({ consequences = [] }) => consequences));
+      const isExpected = (alert: FiringAlert) => expected.some((each) => matchesAlert(each, alert));
+      await waitForAlerts(
         (firing) =>
-          expected.every((named) => firing.some((alert) => isNamed(named, alert))) &&
+          expected.every((each) => firing.some((alert) => matchesAlert(each, alert))) &&
           firing.every((alert) => isExpected(alert) || allowed.has(alert.name)),
-        `not what ${names.join(", ")} should ring: ${JSON.stringify(expected)}`,
+        `expected for ${names.join(", ")}: ${JSON.stringify(expected)}`,
       );
-      await Promise.all(broken.map((fault) => fault.seen?.()));
-      mended.abort();
-      await Promise.all(broken.map((fault) => fault.mend()));
-      for (const fault of broken) {
-        const named = fault.rings.map(({ alert, labels = {} }) => [alert, ...Object.values(labels)].join(" "));
-        process.stdout.write(`${fault.name}: ${named.join(", ") || "the doctor"}\n`);
+      await Promise.all(injected.map((fault) => fault.waitUntilVisible?.()));
+      repaired.abort();
+      await Promise.all(injected.map((fault) => fault.repair()));
+      for (const fault of injected) {
+        const alerts = fault.alerts.map(({ alert, labels = {} }) => [alert, ...Object.values(labels)].join(" "));
+        process.stdout.write(`${fault.name}: ${alerts.join(", ") || "the doctor"}\n`);
       }
     },
-    TIMEOUT_MS,
+    TEST_TIMEOUT_MS,
   );
 
   test(
-    "once all is mended nothing rings",
+    "no alert fires after all faults are repaired",
     async () => {
-      await rings((firing) => firing.length === 0, "something rings although all is mended");
-      expect(await ringing()).toEqual([]);
+      await waitForAlerts((firing) => firing.length === 0, "an alert fires after the repair");
+      expect(await firingAlerts()).toEqual([]);
     },
-    TIMEOUT_MS,
+    TEST_TIMEOUT_MS,
   );
 }
 

@@ -1,22 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { query } from "../../system/books.ts";
 import { chat, postChat } from "../../system/chat.ts";
+import { query } from "../../system/database.ts";
 import { newAddress } from "../../system/visitors.ts";
-import type { Stage } from "../stage.ts";
+import type { Fixture } from "../fixture.ts";
 
-/** Every label that a series of ours may carry; each of its values is a word of ours or a name from the configuration. */
+/** Every label that a Parley series may have. Their values are fixed words or names from the configuration. */
 const LABELS = new Set([
   "service",
   "le",
   ...["route", "method", "status", "code", "finish", "outcome", "reason", "next", "result"],
   ...["provider", "direction", "plan", "pool", "state"],
 ]);
-/** On one metric alone, and only near the cap. */
-const NAMES_WORKSPACES = "parley_quota_workspace_used_ratio";
+/** The only metric with a workspace label, and only for workspaces near their cap. */
+const WORKSPACE_METRIC = "parley_quota_workspace_used_ratio";
 
-/** However many visitors come: the series stay the same, and nobody can be found in them. */
-export function labelsSuite(shared: () => Stage): void {
+export function labelsSuite(shared: () => Fixture): void {
   async function scrapeAll(): Promise<string[]> {
     const { edges, conversation, quota, llm } = shared().system;
     const pages = [...edges, conversation, quota, llm].map(async ({ name, opsPort }) => {
@@ -27,11 +26,11 @@ export function labelsSuite(shared: () => Stage): void {
   }
   const seriesOf = (lines: readonly string[]) => lines.map((line) => line.slice(0, line.lastIndexOf(" "))).sort();
 
-  test("no label holds a session, a visitor, a message, a key or an address, and visitors add no series", async () => {
-    const { system, cast } = shared();
-    // Ids that can be mistaken for no count and no status.
+  test("labels contain no session, visitor, message, key or address, and visitors add no series", async () => {
+    const { system, tenants } = shared();
+    // Large ids, so that the search below cannot mistake a count or a status for one.
     await query(system.database, "SELECT setval('conversation.message_ids', 8000000001)");
-    const tenant = cast.main;
+    const tenant = tenants.main;
     const secrets: string[] = [tenant.publicKey];
     const round = async () => {
       const sessionId = randomUUID();
@@ -58,12 +57,12 @@ export function labelsSuite(shared: () => Stage): void {
     const labels = lines.flatMap((line) => {
       const metric = /^\S+ (\w+)/.exec(line)?.[1] ?? "";
       const names = [...line.matchAll(/[{,](\w+)="/g)].map(([, name = ""]) => name);
-      return names.map((name) => (metric === NAMES_WORKSPACES && name === "workspace" ? "service" : name));
+      return names.map((name) => (metric === WORKSPACE_METRIC && name === "workspace" ? "service" : name));
     });
     expect([...new Set(labels)].filter((label) => !LABELS.has(label))).toEqual([]);
-    // Nobody is named who is not near the cap.
-    const named = lines.filter((line) => line.includes(` ${NAMES_WORKSPACES}{`));
-    const workspaces = named.map((line) => /workspace="([^"]*)"/.exec(line)?.[1]);
-    expect(new Set(workspaces)).toEqual(new Set([cast.full.workspaceId, cast.near.workspaceId]));
+    // Only workspaces near their cap appear.
+    const workspaceLines = lines.filter((line) => line.includes(` ${WORKSPACE_METRIC}{`));
+    const workspaces = workspaceLines.map((line) => /workspace="([^"]*)"/.exec(line)?.[1]);
+    expect(new Set(workspaces)).toEqual(new Set([tenants.full.workspaceId, tenants.near.workspaceId]));
   });
 }

@@ -1,4 +1,4 @@
-/** A clock that only the test moves. */
+/** A clock that moves only when the test advances or sets it. */
 export interface TestClock {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   now(): number;

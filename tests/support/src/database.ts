@@ -5,20 +5,20 @@ import type {} from "./global-setup.ts";
 
 export interface TestDatabase {
   name: string;
-  /** A superuser's URL of it. */
+  /** The database's URL for a superuser. */
   url: string;
-  /** Drops it and disconnects whoever is still in it. */
+  /** Drops the database, closing open connections. */
   drop(): Promise<void>;
 }
 
 export interface CreateDatabaseOptions {
-  /** The name of the database to copy; nobody may be connected to it. */
+  /** The database to copy. It must have no open connections. */
   template?: string;
-  /** A superuser's URL of the server; by default the run's own. */
+  /** The server's URL for a superuser; by default the test run's server. */
   serverUrl?: string;
 }
 
-/** A fresh database for a test file, by default under a name nobody else has. */
+/** Creates a database for a test file, by default with a random name. */
 export async function createDatabase(
   name = `test_${randomBytes(8).toString("hex")}`,
   { template = "template1", serverUrl = inject("postgresUrl") }: CreateDatabaseOptions = {},

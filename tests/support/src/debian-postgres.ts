@@ -14,8 +14,8 @@ const INSTALLATIONS = "/usr/lib/postgresql";
 const USER = "postgres";
 const MAX_DUMP_BYTES = 256 * 1024 * 1024;
 
-/** The newest PostgreSQL that Debian has put on this machine, server and tools; undefined when there is none. */
-export function debianPostgres(): string | undefined {
+/** Returns the directory of the newest PostgreSQL that Debian's packages have installed, or undefined if there is none. */
+export function findDebianPostgres(): string | undefined {
   if (!existsSync(INSTALLATIONS)) return undefined;
   return readdirSync(INSTALLATIONS)
     .sort((a, b) => Number(b) - Number(a))
@@ -24,21 +24,21 @@ export function debianPostgres(): string | undefined {
 }
 
 export interface DebianPostgres {
-  /** A superuser's, of the database `postgres`. */
+  /** URL of the database `postgres` for a superuser. */
   url: string;
-  /** What pg_dump writes of the database of this URL, as text. */
+  /** Returns a plain-text pg_dump of a database. */
   dump(url: string): Promise<string>;
-  /** What psql, which logs in with libpq, prints of a query's rows. */
+  /** Runs SQL with psql, which uses libpq, and returns the printed rows. */
   psql(url: string, sql: string): Promise<string>;
-  /** All that the server has logged. */
+  /** Returns the server's log. */
   log(): string;
   stop(): Promise<void>;
 }
 
-/** A server of Debian's own PostgreSQL, which is older than the packaged one and has pg_dump; its data is the test's own. */
+/** Starts Debian's PostgreSQL on new data. It is older than the bundled PostgreSQL and includes pg_dump and psql. */
 export async function startDebianPostgres(): Promise<DebianPostgres> {
-  const bin = debianPostgres();
-  if (bin === undefined) throw new Error("no PostgreSQL of Debian's; put the suite into describeWith");
+  const bin = findDebianPostgres();
+  if (bin === undefined) throw new Error('no Debian PostgreSQL found; use describeWith("debian-postgres")');
   const dir = await mkdtemp(join(tmpdir(), "parley-debian-postgres-"));
   const password = randomBytes(16).toString("hex");
   const passwordFile = join(dir, "password");
@@ -89,7 +89,7 @@ export async function startDebianPostgres(): Promise<DebianPostgres> {
       return stdout.trim();
     },
     async stop() {
-      // Fast shutdown: disconnects whoever is left.
+      // SIGINT is PostgreSQL's fast shutdown, which closes open connections.
       await server.stop("SIGINT");
       await rm(dir, { recursive: true });
     },
@@ -97,7 +97,7 @@ export async function startDebianPostgres(): Promise<DebianPostgres> {
 }
 
 async function idsOf(user: string): Promise<{ uid: number; gid: number }> {
-  const line = (await readFile("/etc/passwd", "utf8")).split("\n").find((each) => each.startsWith(`${user}:`));
+  const line = (await readFile("/etc/passwd", "utf8")).split("\n").find((entry) => entry.startsWith(`${user}:`));
   const [, , uid, gid] = line?.split(":") ?? [];
   if (uid === undefined || gid === undefined) throw new Error(`no user ${user}`);
   return { uid: Number(uid), gid: Number(gid) };

@@ -2,8 +2,8 @@ import { describe } from "vitest";
 import { isMet, type Requirement } from "./requirements.ts";
 
 /**
- * A suite that needs what a machine may lack. Where it does, the suite is reported as left out; the global setup says
- * so loudly, or fails the run with PARLEY_REQUIRE_ALL=1.
+ * Defines a suite that needs something that a machine may lack, for example Redis. Without it the suite is skipped, and the global setup
+ * prints a warning. With PARLEY_REQUIRE_ALL=1 the run fails instead.
  */
 export function describeWith(
   requirement: Requirement,

@@ -1,15 +1,15 @@
 /**
- * The variables that configure Parley or a library below it, so that a test does not depend on the machine it runs on. RPC_MULTIPLEX is not
- * among them: with RPC_MULTIPLEX=off every process that the tests start makes plain gRPC calls.
+ * Variables that configure Parley or its libraries. Tests remove them, so as not to depend on the machine. RPC_MULTIPLEX is not in the
+ * list, so that a run with RPC_MULTIPLEX=off tests plain gRPC calls in every process.
  */
-const configuring = [
+const CONFIGURATION = [
   /^(OPENAI|OLLAMA|JWT|JWKS|PARLEY|OTEL|PG|VITEST)/,
   /^(DATABASE_URL|REDIS_URL|PORT|DATA_DIR|DEFAULT_MODEL|ADMIN_TOKEN|INTERNAL_TOKEN)$/,
   /^(LLM_CONFIG|EGRESS_ALLOW|TRUSTED_PROXIES|LOG_LEVEL|NODE_ENV|NODE_OPTIONS|TEST)$/,
 ];
 
-/** This process's environment without what configures Parley, and with `extra` on top. */
+/** Returns this process's environment without Parley's configuration, and with `extra`. */
 export function scrubbedEnv(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !configuring.some((pattern) => pattern.test(name)));
+  const kept = Object.entries(process.env).filter(([name]) => !CONFIGURATION.some((pattern) => pattern.test(name)));
   return { ...Object.fromEntries(kept), ...extra };
 }

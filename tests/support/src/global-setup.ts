@@ -4,12 +4,12 @@ import { reportMissing } from "./requirements.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** A superuser's URL of the run's PostgreSQL server. */
+    /** URL of the run's PostgreSQL server for a superuser. */
     postgresUrl: string;
   }
 }
 
-/** Vitest calls it once a project and run, and what it returns at the end. */
+/** Vitest calls it once for each project of a run, and calls the returned function at the end. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   reportMissing();
   const postgres = await startTestPostgres();

@@ -1,49 +1,49 @@
 import { Client } from "pg";
 
 export interface HistoryOptions {
-  /** Two a turn. */
+  /** Number of messages; a turn has two. */
   messages: number;
-  /** Their sizes are as uneven as customers' are; 200 unless given. */
+  /** Number of workspaces, of very different sizes; 200 by default. */
   workspaces?: number;
 }
 
 export interface History {
-  /** Ids of the workspaces, the largest first. Each has the bot `assistant`. */
+  /** Ids of the workspaces, largest first. Each has the bot `assistant`. */
   workspaceIds: string[];
   turns: number;
-  /** What making it took. */
+  /** Duration of the generation. */
   seconds: number;
 }
 
 const MAX_SESSION_TURNS = 3_000;
-const STREAMING = 100;
-const WAITING = 500;
-/** A conversation has about 4.5 turns. */
-const TURNS_A_SESSION = 4.4;
+const OPEN_TURNS = 100;
+const UNSENT_SETTLEMENTS = 500;
+/** Slightly below the mean number of turns in a generated session, so that the sessions have at least the wanted number of turns. */
+const TURNS_PER_SESSION = 4.4;
 
 /**
- * Fills those of the schemas conversation, quota and llm that the database has with half a year of a busy installation: many workspaces,
- * short conversations and a very long one, a few turns still streaming, a few not settled. Transcripts and books agree. It is all made
- * on the server, so that ten million messages take minutes.
+ * Fills the schemas conversation, quota and llm (those that exist) with half a year of a busy installation: many workspaces,
+ * short sessions and a very long one, some open turns and some unsent settlements. Usage reconciles with the turns. The SQL generates all
+ * rows on the server, so that ten million messages take minutes.
  */
 export async function fillHistory(url: string, { messages, workspaces = 200 }: HistoryOptions): Promise<History> {
-  const began = performance.now();
+  const startedAt = performance.now();
   const turns = Math.floor(messages / 2);
-  const present = await withClient(url, async (client) => {
+  const existingSchemas = await withClient(url, async (client) => {
     const { rows } = await client.query<{ schema: string }>("SELECT nspname AS schema FROM pg_namespace");
-    await client.query(stageSql(turns, workspaces));
+    await client.query(generateTurnsSql(turns, workspaces));
     return new Set(rows.map((row) => row.schema));
   });
-  const works = WORKS.filter(({ schema }) => present.has(schema));
-  await Promise.all(works.map(({ sql }) => withClient(url, (client) => client.query(sql))));
+  const fills = FILLS.filter(({ schema }) => existingSchemas.has(schema));
+  await Promise.all(fills.map(({ sql }) => withClient(url, (client) => client.query(sql))));
   await withClient(url, async (client) => {
     await client.query("DROP SCHEMA history CASCADE");
-    await client.query(`VACUUM (ANALYZE) ${works.flatMap(({ tables }) => tables).join(", ")}`);
+    await client.query(`VACUUM (ANALYZE) ${fills.flatMap(({ tables }) => tables).join(", ")}`);
   });
   return {
     workspaceIds: Array.from({ length: workspaces }, (_, index) => `gen_${index + 1}`),
     turns,
-    seconds: (performance.now() - began) / 1_000,
+    seconds: (performance.now() - startedAt) / 1_000,
   };
 }
 
@@ -58,8 +58,12 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
   }
 }
 
-/** What happened, in the order it happened: turn n has the messages 2n - 1 and 2n. The seed makes every run's the same but for the time. */
-const stageSql = (turns: number, workspaces: number) => `
+/**
+ * SQL that generates the sessions and turns in the schema `history`. Turn n has the messages 2n - 1 and 2n. The seed makes all runs equal
+ * except for the timestamps. 7919 is prime, so `n * 7919 % 1000` spreads the statuses evenly: 92 % done, 3 % error, 1.5 % blocked, 1.5 %
+ * quota_exceeded and 2 % cancelled.
+ */
+const generateTurnsSql = (turns: number, workspaces: number) => `
   CREATE SCHEMA history;
   SELECT setseed(0.5);
   CREATE UNLOGGED TABLE history.sessions AS
@@ -67,14 +71,14 @@ const stageSql = (turns: number, workspaces: number) => `
            md5('session' || number)::uuid AS session_id,
            now() - random() * interval '180 days' AS started_at,
            CASE number WHEN 1 THEN ${MAX_SESSION_TURNS} ELSE 1 + floor(-4 * ln(1 - random()))::integer END AS turns
-    FROM generate_series(1, ${Math.ceil(turns / TURNS_A_SESSION)}) AS number;
+    FROM generate_series(1, ${Math.ceil(turns / TURNS_PER_SESSION)}) AS number;
   CREATE UNLOGGED TABLE history.turns AS
     SELECT n, workspace_id, session_id, at, 2 * n AS message_id,
            (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7' || substr(md5(n::text), 1, 3)
              || 'a' || substr(md5(n::text), 4, 15))::uuid AS turn_id,
            md5('bot' || workspace_id)::uuid AS bot_id,
            md5('edge' || n % 3)::uuid AS edge_id,
-           CASE WHEN n > ${turns - STREAMING} THEN 'streaming'
+           CASE WHEN n > ${turns - OPEN_TURNS} THEN 'streaming'
                 WHEN n * 7919 % 1000 < 920 THEN 'done' WHEN n * 7919 % 1000 < 950 THEN 'error'
                 WHEN n * 7919 % 1000 < 965 THEN 'blocked' WHEN n * 7919 % 1000 < 980 THEN 'quota_exceeded'
                 ELSE 'cancelled' END AS status,
@@ -89,8 +93,8 @@ const stageSql = (turns: number, workspaces: number) => `
     WHERE n <= ${turns};
   ANALYZE history.turns;`;
 
-/** What each schema holds of it; those of one schema that depend on each other stand together, all others run side by side. */
-const WORKS = [
+/** SQL that fills the tables. The entries run concurrently; tables that reference each other share an entry. */
+const FILLS = [
   {
     schema: "conversation",
     tables: ["conversation.bots", "conversation.sessions", "conversation.turns", "conversation.outbox"],
@@ -115,7 +119,7 @@ const WORKS = [
       INSERT INTO conversation.outbox (workspace_id, turn_id, outcome, month, created_at)
         SELECT workspace_id, turn_id, CASE status WHEN 'done' THEN 'done' ELSE 'void' END,
                CASE WHEN status IN ('done', 'error', 'cancelled') THEN month END, at + interval '2 seconds'
-        FROM history.turns WHERE status NOT IN ('streaming', 'blocked') ORDER BY n DESC LIMIT ${WAITING};
+        FROM history.turns WHERE status NOT IN ('streaming', 'blocked') ORDER BY n DESC LIMIT ${UNSENT_SETTLEMENTS};
       INSERT INTO conversation.edges (edge_id, expires_at)
         SELECT DISTINCT edge_id, now() + interval '1 day' FROM history.turns;`,
   },

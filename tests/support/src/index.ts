@@ -6,13 +6,13 @@ export { scrubbedEnv } from "./environment.ts";
 export { embedText, HANDBOOK } from "./fake-provider/embeddings.ts";
 export { fixedUsage, type Reply, type Usage } from "./fake-provider/reply.ts";
 export { type FakeProvider, type ReceivedRequest, type Script, startFakeProvider } from "./fake-provider/server.ts";
-export { figure, isFull } from "./figure.ts";
 export { fillHistory, type History, type HistoryOptions } from "./history.ts";
 export { type McpTestServer, type McpTestTool, startMcpServer } from "./mcp-server.ts";
 export { type PgvectorServer, startPgvectorServer } from "./pgvector/server.ts";
 export { freePort, freePorts } from "./ports.ts";
 export { startTestPostgres, type TestPostgres } from "./postgres.ts";
 export { nodeFlags, type ProcessExit, type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";
+export { isFull, quickOrFull } from "./quick-or-full.ts";
 export { startRedis, type TestRedis } from "./redis.ts";
 export {
   chromiumCommand,
@@ -29,4 +29,4 @@ export {
 } from "./requirements.ts";
 export { collectSse, type ReadSseOptions, readSse, type SseComment, type SseEvent } from "./sse.ts";
 export { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
-export { startToolServer, type ToolServer, type ToolServerAnswer, type ToolServerRequest } from "./tool-server.ts";
+export { startToolServer, type ToolServer, type ToolServerRequest, type ToolServerResponse } from "./tool-server.ts";

@@ -1,27 +1,27 @@
-/** Process groups that tests have started and that have not ended. */
+/** Running process groups that tests have started. */
 const groups = new Set<number>();
 
 process.on("exit", killLeftovers);
 
-/** Has the group killed when the test file, or else this process, ends. */
+/** Registers a group, to be killed at the end of the test file or of this process. */
 export function trackGroup(pid: number): void {
   groups.add(pid);
 }
 
-/** The group's first process has ended, and whoever it left behind goes with it. */
+/** Kills the rest of a group whose first process has exited. */
 export function releaseGroup(pid: number): void {
   killGroup(pid);
   groups.delete(pid);
 }
 
-/** Kills whatever was not stopped; synchronous, so that it also works while this process exits. */
+/** Kills all registered groups. Synchronous, because it also runs while this process exits. */
 export function killLeftovers(): void {
   for (const pid of groups) killGroup(pid);
   groups.clear();
 }
 
-/** What SIGTERM does to a worker. */
-export function endWithoutLeftovers(): void {
+/** Handles SIGTERM: kills all registered groups and exits. */
+export function exitWithoutLeftovers(): void {
   killLeftovers();
   process.exit(143);
 }
@@ -30,7 +30,7 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch (error) {
-    // ESRCH: all of them have ended, as they should.
+    // ESRCH: every process of the group has exited.
     if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
   }
 }

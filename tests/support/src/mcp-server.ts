@@ -20,24 +20,24 @@ export type McpTestTool = {
 };
 
 export interface McpTestServer {
-  /** Its endpoint. */
+  /** URL of the MCP endpoint. */
   url: string;
-  /** The JSON-RPC methods that were asked, in order. */
+  /** Received JSON-RPC methods in order. */
   methods: string[];
-  /** The Authorization header of each HTTP request; empty for none. */
+  /** The Authorization header of each HTTP request, or an empty string. */
   authorizations: string[];
-  /** Sessions that were begun and not ended. */
+  /** Returns the number of open sessions. */
   openSessions(): number;
   close(): Promise<void>;
 }
 
-/** A real MCP server over streamable HTTP, with sessions, that offers these tools. */
+/** Starts an MCP server with these tools, over streamable HTTP with sessions. */
 export async function startMcpServer(tools: readonly McpTestTool[]): Promise<McpTestServer> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const methods: string[] = [];
   const authorizations: string[] = [];
 
-  async function begin(): Promise<StreamableHTTPServerTransport> {
+  async function openSession(): Promise<StreamableHTTPServerTransport> {
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => void sessions.set(id, transport),
@@ -66,8 +66,8 @@ export async function startMcpServer(tools: readonly McpTestTool[]): Promise<Mcp
     const method = (body as { method?: string } | undefined)?.method;
     if (method !== undefined) methods.push(method);
     const id = request.headers["mcp-session-id"];
-    const known = typeof id === "string" ? sessions.get(id) : undefined;
-    const transport = known ?? (method === "initialize" ? await begin() : undefined);
+    const existing = typeof id === "string" ? sessions.get(id) : undefined;
+    const transport = existing ?? (method === "initialize" ? await openSession() : undefined);
     if (transport === undefined) response.writeHead(404).end();
     else await transport.handleRequest(request, response, body);
   }

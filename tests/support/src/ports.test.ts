@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { expect, it } from "vitest";
 import { freePort, freePorts } from "./ports.ts";
 
-it("gives consecutive ports that can be bound, below the range of outgoing connections", async () => {
+it("returns consecutive free ports below the ephemeral range", async () => {
   const ports = await freePorts(4);
   expect(ports).toHaveLength(4);
   expect(ports.map((port) => port - (ports[0] ?? 0))).toEqual([0, 1, 2, 3]);
@@ -15,11 +15,11 @@ it("gives consecutive ports that can be bound, below the range of outgoing conne
   }
 });
 
-it("gives one port as a number", async () => {
+it("returns one port as a number", async () => {
   expect(await freePort()).toBeGreaterThanOrEqual(10_000);
 });
 
-it("gives no port twice, though none of them was bound", async () => {
+it("returns no port twice, even if none is bound", async () => {
   const ports = (await Promise.all(Array.from({ length: 300 }, () => freePorts(2)))).flat();
   expect(new Set(ports).size).toBe(600);
 });

@@ -2,41 +2,41 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
-/** Below the range that systems take outgoing connections' ports from, so that none of those takes one of ours. */
-const firstPort = 10_000;
-const lastPort = 32_000;
-/** Vitest's workers, by their number, and whatever is no worker of it. */
+/** Below the range of ephemeral ports, so that no outgoing connection takes one of these ports. */
+const FIRST_PORT = 10_000;
+const LAST_PORT = 32_000;
+/** At least the number of Vitest workers plus one for other processes. */
 const SHARES = 8;
 
-/** A part of the range for each worker, so that none takes ports that another's file has put by, or has just given up. */
-function share(): { from: number; to: number } {
-  const size = Math.floor((lastPort - firstPort) / SHARES);
-  const from = firstPort + (Number(process.env.VITEST_POOL_ID ?? 0) % SHARES) * size;
+/** Returns this worker's part of the range. Separate parts keep workers from taking each other's reserved or just released ports. */
+function workerShare(): { from: number; to: number } {
+  const size = Math.floor((LAST_PORT - FIRST_PORT) / SHARES);
+  const from = FIRST_PORT + (Number(process.env.VITEST_POOL_ID ?? 0) % SHARES) * size;
   return { from, to: from + size };
 }
 
-/** To whoever may not have bound them yet. */
-const given = new Set<number>();
+/** Ports returned earlier, which their users may not have bound yet. */
+const reserved = new Set<number>();
 
 /**
- * `count` consecutive ports that were free on 127.0.0.1 a moment ago, at a random place of this worker's share, and none that was
- * given before as long as others are found. Bind them soon; a starter that can should try again on EADDRINUSE.
+ * Returns `count` consecutive ports of this worker's share that are free on 127.0.0.1. Prefers ports that it has not returned before.
+ * Another process may still take them: bind them soon, and retry on EADDRINUSE if possible.
  */
 export async function freePorts(count: number): Promise<number[]> {
-  const { from, to } = share();
+  const { from, to } = workerShare();
   for (let attempt = 0; attempt < 200; attempt++) {
-    if (attempt === 100) given.clear();
+    if (attempt === 100) reserved.clear();
     const first = randomInt(from, to - count);
     const ports = Array.from({ length: count }, (_, index) => first + index);
-    if (ports.some((port) => given.has(port))) continue;
-    // Before they are looked at, which takes a moment in which others ask.
-    for (const port of ports) given.add(port);
+    if (ports.some((port) => reserved.has(port))) continue;
+    // Reserves before the asynchronous check, so that a concurrent call does not choose the same ports.
+    for (const port of ports) reserved.add(port);
     if (await areFree(ports)) return ports;
   }
   throw new Error(`found no ${count} free consecutive ports between ${from} and ${to}`);
 }
 
-/** One port, as freePorts. */
+/** Returns one port like freePorts. */
 export async function freePort(): Promise<number> {
   const [port] = await freePorts(1);
   if (port === undefined) throw new Error("no free port");

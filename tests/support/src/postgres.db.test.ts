@@ -20,7 +20,7 @@ async function query(url: string, sql: string): Promise<unknown[]> {
 }
 
 describe("createDatabase", () => {
-  it("gives each caller an empty database of its own", async () => {
+  it("returns a new empty database to each caller", async () => {
     const [one, two] = await Promise.all([createDatabase(), createDatabase()]);
     drops.push(one.drop, two.drop);
     await query(one.url, "CREATE TABLE mine (n int)");
@@ -36,7 +36,7 @@ describe("createDatabase", () => {
     expect(await query(copy.url, "SELECT n FROM t")).toEqual([{ n: 7 }]);
   });
 
-  it("takes the name it is given, and may create roles", async () => {
+  it("uses the given name, and connects as a superuser", async () => {
     const named = await createDatabase("named-Für-Test");
     drops.push(named.drop);
     expect(
@@ -44,7 +44,7 @@ describe("createDatabase", () => {
     ).toEqual([{ name: "named-Für-Test", rolsuper: true }]);
   });
 
-  it("drops a database that somebody is still connected to", async () => {
+  it("drops a database that has open connections", async () => {
     const database = await createDatabase();
     const client = new Client({ connectionString: database.url });
     client.on("error", () => undefined);
@@ -56,7 +56,7 @@ describe("createDatabase", () => {
 });
 
 describe("startTestPostgres", () => {
-  it("removes the server's data when it is stopped", async () => {
+  it("removes the server's data on stop", async () => {
     const server = await startTestPostgres();
     const [row] = await query(server.url, "SHOW data_directory");
     const dataDir = String((row as { data_directory: string }).data_directory);

@@ -7,32 +7,32 @@ import { LocalPostgresError, startLocalPostgres } from "@parley/local-postgres";
 import { freePort } from "./ports.ts";
 
 export interface TestPostgres {
-  /** The superuser's, of the database `postgres`. */
+  /** URL of the database `postgres` for a superuser. */
   url: string;
-  /** Ends the server and removes its data. */
+  /** Stops the server and removes its data. */
   stop(): Promise<void>;
 }
 
 /**
- * A fast server with data in a temporary directory; with PARLEY_TEST_DATABASE_URL (a superuser's) that server. Vitest's
- * global setup starts one for all tests: use createDatabase in them.
+ * Starts a PostgreSQL server without durability and with data in a temporary directory. With PARLEY_TEST_DATABASE_URL (a superuser's) it
+ * returns that server. Most tests use createDatabase instead, on the server that the global setup starts.
  */
 export async function startTestPostgres(): Promise<TestPostgres> {
-  const given = process.env.PARLEY_TEST_DATABASE_URL;
-  if (given) return { url: given, stop: async () => undefined };
+  const existingUrl = process.env.PARLEY_TEST_DATABASE_URL;
+  if (existingUrl) return { url: existingUrl, stop: async () => undefined };
   const dir = await mkdtemp(join(tmpdir(), "parley-test-postgres-"));
   const server = await startOnFreePort(join(dir, "data"));
-  const abandon = () => {
-    // Only when stop() was not called: no time for an orderly end, and nothing to keep.
+  const killAndRemove = () => {
+    // Runs only if stop() was not called. This process exits, so everything here is synchronous.
     kill(server.pid);
     for (const path of [server.dataDir, dir])
       rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   };
-  process.once("exit", abandon);
+  process.once("exit", killAndRemove);
   return {
     url: server.url,
     stop: async () => {
-      process.off("exit", abandon);
+      process.off("exit", killAndRemove);
       await server.stop();
       for (const path of [server.dataDir, dir]) await rm(path, { recursive: true, force: true });
     },
@@ -55,6 +55,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, "SIGQUIT");
   } catch {
-    // It has ended already.
+    // The server has already exited.
   }
 }

@@ -4,32 +4,32 @@ import { describe, expect, it, vi } from "vitest";
 import { killLeftovers } from "./leftovers.ts";
 import { nodeFlags, type ProcessOptions, startProcess } from "./process.ts";
 
-function script(code: string, options: Partial<ProcessOptions> = {}) {
+function runScript(code: string, options: Partial<ProcessOptions> = {}) {
   return startProcess({ name: "script", command: process.execPath, args: ["-e", code], ...options });
 }
 
-const forever = "setInterval(() => {}, 1000);";
+const runForever = "setInterval(() => {}, 1000);";
 
 describe("startProcess", () => {
-  it("is ready once the output matches, and gives the match", async () => {
-    const child = await script(`setTimeout(() => console.log("url=http://x:1"), 50); ${forever}`, {
+  it("is ready when the output matches, and returns the match", async () => {
+    const child = await runScript(`setTimeout(() => console.log("url=http://x:1"), 50); ${runForever}`, {
       ready: /url=(\S+)/,
     });
     expect((await child.waitReady())?.[1]).toBe("http://x:1");
     await child.stop();
   });
 
-  it("is ready once a question is answered yes", async () => {
-    let asked = 0;
-    const child = await script(forever, { ready: async () => ++asked === 3 });
+  it("is ready when the ready function returns true", async () => {
+    let calls = 0;
+    const child = await runScript(runForever, { ready: async () => ++calls === 3 });
     await child.waitReady();
-    expect(asked).toBe(3);
+    expect(calls).toBe(3);
     await child.stop();
   });
 
-  it("tells what a process said that ended before it was ready", async () => {
-    const child = await script(`console.error("no such port"); process.exit(3)`, { ready: /never/ });
-    await expect(child.waitReady()).rejects.toThrow(/script ended before it was ready.*no such port/s);
+  it("reports the output of a process that exits before it is ready", async () => {
+    const child = await runScript(`console.error("no such port"); process.exit(3)`, { ready: /never/ });
+    await expect(child.waitReady()).rejects.toThrow(/script exited before it was ready.*no such port/s);
     expect(await child.exited).toEqual({ code: 3, signal: null });
   });
 
@@ -37,8 +37,8 @@ describe("startProcess", () => {
     await expect(startProcess({ name: "nothing", command: "/no/such/command" })).rejects.toThrow("ENOENT");
   });
 
-  it("keeps standard output and standard error apart and together", async () => {
-    const child = await script(`process.stdout.write("a", () => process.stderr.write("b"))`);
+  it("returns standard output and standard error separately and combined", async () => {
+    const child = await runScript(`process.stdout.write("a", () => process.stderr.write("b"))`);
     await child.exited;
     expect([child.stdout(), child.stderr(), child.output().length]).toEqual(["a", "b", 2]);
   });
@@ -48,7 +48,7 @@ describe("startProcess", () => {
     vi.stubEnv("JWT_ISSUER", "somebody");
     vi.stubEnv("RPC_MULTIPLEX", "off");
     try {
-      const child = await script(
+      const child = await runScript(
         "const { OPENAI_API_KEY, JWT_ISSUER, PORT, RPC_MULTIPLEX } = process.env;" +
           "console.log(JSON.stringify([OPENAI_API_KEY, JWT_ISSUER, PORT, RPC_MULTIPLEX]))",
         { env: { PORT: "1" } },
@@ -60,8 +60,8 @@ describe("startProcess", () => {
     }
   });
 
-  it("stops with the signal it is given", async () => {
-    const child = await script(`process.on("SIGINT", () => process.exit(7)); console.log("up"); ${forever}`, {
+  it("stops with the given signal", async () => {
+    const child = await runScript(`process.on("SIGINT", () => process.exit(7)); console.log("up"); ${runForever}`, {
       ready: /up/,
     });
     await child.waitReady();
@@ -69,15 +69,15 @@ describe("startProcess", () => {
     expect(child.isRunning()).toBe(false);
   });
 
-  it("kills a process that does not stop in time, and says so", async () => {
-    const child = await script(`process.on("SIGTERM", () => {}); console.log("up"); ${forever}`, { ready: /up/ });
+  it("kills a process that does not stop in time, and rejects", async () => {
+    const child = await runScript(`process.on("SIGTERM", () => {}); console.log("up"); ${runForever}`, { ready: /up/ });
     await child.waitReady();
-    await expect(child.stop("SIGTERM", 100)).rejects.toThrow("script went on for 100 ms after SIGTERM");
+    await expect(child.stop("SIGTERM", 100)).rejects.toThrow("script was still running 100 ms after SIGTERM");
     expect(await child.exited).toEqual({ code: null, signal: "SIGKILL" });
   });
 
   it("leaves nothing running at the end of a test file", async () => {
-    const child = await script(forever);
+    const child = await runScript(runForever);
     killLeftovers();
     expect(await child.exited).toEqual({ code: null, signal: "SIGKILL" });
   });
@@ -87,7 +87,7 @@ describe("startProcess", () => {
     await once(server, "listening");
     const lifeline = once(server, "connection").then(([socket]: Socket[]) => once(socket?.resume() ?? server, "close"));
     const { port } = server.address() as AddressInfo;
-    const grandchild = `require("node:net").connect(${port}, "127.0.0.1", () => console.log("up")); ${forever}`;
+    const grandchild = `require("node:net").connect(${port}, "127.0.0.1", () => console.log("up")); ${runForever}`;
     const parent = await startProcess({
       name: "parent",
       command: process.execPath,

@@ -4,18 +4,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { scrubbedEnv } from "./environment.ts";
 import { releaseGroup, trackGroup } from "./leftovers.ts";
 
-/** What Node needs to run a TypeScript file: `startProcess({ command: process.execPath, args: [...nodeFlags, file] })`. */
+/** Node.js options for TypeScript files: `startProcess({ command: process.execPath, args: [...nodeFlags, file] })`. */
 export const nodeFlags = ["--experimental-strip-types", "--disable-warning=ExperimentalWarning"];
 
 export interface ProcessOptions {
-  /** For messages. */
+  /** Name in error messages. */
   name: string;
   command: string;
   args?: string[];
-  /** On top of the environment of the test, from which everything that configures Parley was removed. */
+  /** Additional variables. The process inherits the test's environment without Parley's configuration. */
   env?: Record<string, string>;
   cwd?: string;
-  /** What its output shows, or what can be asked, once it is ready; by default it is ready at once. */
+  /** The process is ready when its output matches or the function returns true; by default at once. */
   ready?: RegExp | (() => Promise<boolean>);
   readyTimeoutMs?: number;
 }
@@ -28,24 +28,24 @@ export interface ProcessExit {
 export interface RunningProcess {
   name: string;
   pid: number;
-  /** Resolves with the match of a RegExp `ready`; rejects with the output when the process ends or the time runs out. */
+  /** Resolves with the match if `ready` is a RegExp. Rejects with the output if the process exits or the time runs out. */
   waitReady(): Promise<RegExpMatchArray | undefined>;
-  /** Sends a signal and goes on at once. */
+  /** Sends a signal without waiting. */
   signal(signal: NodeJS.Signals): void;
-  /** Sends a signal (SIGTERM) and waits; kills the process and rejects when it has not ended after `timeoutMs` (10 s). */
+  /** Sends a signal (default SIGTERM) and waits for the exit. After `timeoutMs` (default 10 s) it kills the process and rejects. */
   stop(signal?: NodeJS.Signals, timeoutMs?: number): Promise<ProcessExit>;
-  /** Kills it as `kill -9` does. */
+  /** Sends SIGKILL and waits for the exit. */
   kill9(): Promise<ProcessExit>;
-  /** Resolves when it has ended and all its output was read. */
+  /** Resolves when the process has exited and all its output is read. */
   exited: Promise<ProcessExit>;
   isRunning(): boolean;
   stdout(): string;
   stderr(): string;
-  /** Both, in the order of arrival. */
+  /** Returns both outputs in the order of arrival. */
   output(): string;
 }
 
-/** Starts a real process in a group of its own; the group is killed at the end of the test file whatever happens. */
+/** Starts a process in its own process group, which is killed at the end of the test file. */
 export async function startProcess(options: ProcessOptions): Promise<RunningProcess> {
   const { name, command, args = [], cwd, ready, readyTimeoutMs = 30_000 } = options;
   const child = spawn(command, args, {
@@ -82,21 +82,21 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
       }
       await sleep(20);
     }
-    const reason = isRunning() ? `is not ready after ${readyTimeoutMs} ms` : "ended before it was ready";
-    throw new Error(`${name} ${reason}; it said:\n${output.both}`);
+    const reason = isRunning() ? `is not ready after ${readyTimeoutMs} ms` : "exited before it was ready";
+    throw new Error(`${name} ${reason}; output:\n${output.both}`);
   }
 
   async function stop(signal: NodeJS.Signals = "SIGTERM", timeoutMs = 10_000): Promise<ProcessExit> {
     if (!isRunning()) return await exited;
     child.kill(signal);
-    const late = new AbortController();
-    const timeout = sleep(timeoutMs, "late" as const, { signal: late.signal }).catch(() => "late" as const);
-    const outcome = await Promise.race([exited, timeout]);
-    late.abort();
-    if (outcome !== "late") return outcome;
+    const exitInTime = new AbortController();
+    const timeout = sleep(timeoutMs, undefined, { signal: exitInTime.signal }).catch(() => undefined);
+    const exit = await Promise.race([exited, timeout]);
+    exitInTime.abort();
+    if (exit !== undefined) return exit;
     child.kill("SIGKILL");
     await exited;
-    throw new Error(`${name} went on for ${timeoutMs} ms after ${signal}; it said:\n${output.both}`);
+    throw new Error(`${name} was still running ${timeoutMs} ms after ${signal}; output:\n${output.both}`);
   }
 
   return {

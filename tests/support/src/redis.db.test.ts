@@ -22,13 +22,13 @@ describeWith("redis-server", "startRedis", () => {
     return client;
   }
 
-  it("gives each caller a server of its own", async () => {
+  it("starts a separate server for each caller", async () => {
     const [one, two] = await Promise.all([start(), start()]);
     await one.client.set("k", "v");
     expect(await two.client.get("k")).toBeNull();
   });
 
-  it("says nothing while paused, goes on when resumed, and stops even when paused", async () => {
+  it("does not respond while paused, continues when resumed, and stops even when paused", async () => {
     const { server, client } = await start();
     await client.set("k", "v");
     server.pause();
@@ -39,7 +39,7 @@ describeWith("redis-server", "startRedis", () => {
     await server.stop();
   });
 
-  it("is gone once killed, and can be started again on the same port", async () => {
+  it("refuses connections when killed, and can be started again on the same port", async () => {
     const { server, client } = await start();
     await client.ping();
     await server.kill();

@@ -5,22 +5,22 @@ import { findCommand } from "./requirements.ts";
 export interface TestRedis {
   url: string;
   stop(): Promise<void>;
-  /** Stops it answering, connections stay open (SIGSTOP). */
+  /** Stops the process with SIGSTOP. Connections stay open. */
   pause(): void;
   resume(): void;
-  /** As `kill -9`. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>;
 }
 
 /**
- * A Redis or Valkey server of the test's own on 127.0.0.1, empty and without persistence. With PARLEY_TEST_REDIS_URL
- * that server is used, which cannot be paused or killed. `port` starts one again where another was.
+ * Starts an empty Redis or Valkey server without persistence on 127.0.0.1. With PARLEY_TEST_REDIS_URL and without `port` it returns that
+ * server, which tests cannot pause or kill.
  */
 export async function startRedis({ port }: { port?: number } = {}): Promise<TestRedis> {
-  const given = process.env.PARLEY_TEST_REDIS_URL;
-  if (given && port === undefined) return givenRedis(given);
+  const existingUrl = process.env.PARLEY_TEST_REDIS_URL;
+  if (existingUrl && port === undefined) return existingRedis(existingUrl);
   const command = findCommand("redis-server", "valkey-server");
-  if (!command) throw new Error("no redis-server or valkey-server on the PATH; put the suite into describeWith");
+  if (!command) throw new Error('no redis-server or valkey-server on the PATH; use describeWith("redis")');
   const listenOn = port ?? (await freePort());
   const settings = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--daemonize", "no", "--dir", "/"];
   const server = await startProcess({
@@ -36,16 +36,16 @@ export async function startRedis({ port }: { port?: number } = {}): Promise<Test
     resume: () => server.signal("SIGCONT"),
     kill: async () => void (await server.kill9()),
     stop: async () => {
-      // A paused process takes no SIGTERM.
+      // A paused process does not handle SIGTERM.
       server.signal("SIGCONT");
       await server.stop();
     },
   };
 }
 
-function givenRedis(url: string): TestRedis {
+function existingRedis(url: string): TestRedis {
   const refuse = () => {
-    throw new Error('PARLEY_TEST_REDIS_URL is not ours to disturb; use describeWith("redis-server")');
+    throw new Error('cannot pause or kill the server in PARLEY_TEST_REDIS_URL; use describeWith("redis-server")');
   };
   return { url, stop: async () => undefined, pause: refuse, resume: refuse, kill: async () => refuse() };
 }

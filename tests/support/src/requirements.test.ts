@@ -6,21 +6,21 @@ afterEach(() => {
 });
 
 describe("on a machine without Redis", () => {
-  it("says once and loudly what is missing and what helps", () => {
+  it("prints one warning with the missing requirements and how to install them", () => {
     vi.stubEnv("PATH", "/nowhere").stubEnv("PARLEY_TEST_REDIS_URL", "").stubEnv("PARLEY_REQUIRE_ALL", "");
-    const said: string[] = [];
-    reportMissing((text) => said.push(text));
-    expect(said).toHaveLength(1);
-    expect(said[0]).toMatch(/SUITES ARE LEFT OUT.*redis: install redis-server/s);
+    const warnings: string[] = [];
+    reportMissing((text) => warnings.push(text));
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatch(/SUITES ARE SKIPPED.*redis: install redis-server/s);
     expect(redisAvailable()).toBe(false);
   });
 
-  it("fails when everything is required", () => {
+  it("throws with PARLEY_REQUIRE_ALL", () => {
     vi.stubEnv("PATH", "/nowhere").stubEnv("PARLEY_TEST_REDIS_URL", "").stubEnv("PARLEY_REQUIRE_ALL", "1");
     expect(() => reportMissing()).toThrow(/lacks\n {2}redis:/);
   });
 
-  it("is content with a server that is given, but not where it must be paused", () => {
+  it("accepts an existing server, unless tests must pause it", () => {
     vi.stubEnv("PATH", "/nowhere").stubEnv("PARLEY_TEST_REDIS_URL", "redis://127.0.0.1:1");
     expect([isMet("redis"), isMet("redis-server")]).toEqual([true, false]);
   });

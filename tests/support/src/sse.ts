@@ -1,8 +1,8 @@
 export interface SseEvent {
   event: string;
-  /** The parsed JSON. */
+  /** Parsed JSON. */
   data: unknown;
-  /** When its last byte was read, by performance.now(). */
+  /** Time of its last byte, from performance.now(). */
   at: number;
 }
 
@@ -12,14 +12,14 @@ export interface SseComment {
 }
 
 export interface ReadSseOptions {
-  /** Ends the reading with an AbortError and closes the connection. */
+  /** Closes the connection and throws an AbortError. */
   signal?: AbortSignal;
 }
 
 /**
- * The events and comments of a response, as they come. Strict, unlike browsers: an event is exactly an `event:` line, a
- * `data:` line with JSON, and an empty line; lines end with LF alone; nothing is cut off at the end. Anything else
- * throws. Leaving the loop closes the connection.
+ * Yields the events and comments of a response as they arrive. It is stricter than browsers and throws unless every event is an `event:`
+ * line, a `data:` line with JSON and an empty line, lines end with LF, and the stream ends after an event. Leaving the loop closes the
+ * connection.
  */
 export async function* readSse(
   response: Response,
@@ -51,7 +51,7 @@ export async function* readSse(
   }
 }
 
-/** All events of a stream that ends by itself, without its comments. */
+/** Reads a stream to its end and returns its events without the comments. */
 export async function collectSse(response: Response, options?: ReadSseOptions): Promise<SseEvent[]> {
   const events: SseEvent[] = [];
   for await (const item of readSse(response, options)) if ("event" in item) events.push(item);

@@ -10,8 +10,8 @@ describe("startTcpProxy", () => {
     for (const close of closers.splice(0).reverse()) await close();
   });
 
-  /** A proxy before a server that sends back what it gets. */
-  async function start() {
+  /** Starts a proxy in front of an echo server. */
+  async function startEchoProxy() {
     const server = createServer((socket) => {
       socket.on("error", () => undefined);
       socket.pipe(socket);
@@ -32,73 +32,73 @@ describe("startTcpProxy", () => {
     socket.on("data", (chunk) => received.push(chunk));
     socket.on("error", () => undefined);
     await once(socket, "connect");
-    return { socket, text: () => Buffer.concat(received).toString(), closed: closing(socket) };
+    return { socket, text: () => Buffer.concat(received).toString(), hadError: waitForClose(socket) };
   }
 
-  /** Whether the connection was broken, once it is closed. */
-  function closing(socket: Socket): Promise<boolean> {
+  /** Resolves when the connection is closed, with true after an error. */
+  function waitForClose(socket: Socket): Promise<boolean> {
     return new Promise((resolve) => {
       socket.once("close", resolve);
     });
   }
 
-  async function ask(socket: Socket, text: string): Promise<string> {
+  async function echo(socket: Socket, text: string): Promise<string> {
     socket.write(text);
-    const [answer] = (await once(socket, "data")) as [Buffer];
-    return answer.toString();
+    const [data] = (await once(socket, "data")) as [Buffer];
+    return data.toString();
   }
 
-  it("passes bytes both ways, counts them, and passes on the end", async () => {
-    const proxy = await start();
-    const { socket, closed } = await dial(proxy.port);
-    expect(await ask(socket, "hello")).toBe("hello");
+  it("forwards and counts bytes in both directions, and forwards the end", async () => {
+    const proxy = await startEchoProxy();
+    const { socket, hadError } = await dial(proxy.port);
+    expect(await echo(socket, "hello")).toBe("hello");
     expect(proxy.bytes).toEqual({ up: 5, down: 5 });
     expect(proxy.connections()).toBe(1);
     socket.end();
-    await closed;
+    await hadError;
     await expect.poll(proxy.connections).toBe(0);
   });
 
-  it("passes on much more than fits in its buffers", async () => {
-    const proxy = await start();
-    const { socket, text, closed } = await dial(proxy.port);
+  it("forwards more data than its buffers hold", async () => {
+    const proxy = await startEchoProxy();
+    const { socket, text, hadError } = await dial(proxy.port);
     socket.end("x".repeat(5_000_000));
-    await closed;
+    await hadError;
     expect(text().length).toBe(5_000_000);
   });
 
-  it("cuts after exactly so many bytes", async () => {
-    const proxy = await start();
+  it("closes a connection after exactly the given number of bytes", async () => {
+    const proxy = await startEchoProxy();
     proxy.cutAfterBytes(7);
-    const { socket, text, closed } = await dial(proxy.port);
+    const { socket, text, hadError } = await dial(proxy.port);
     socket.write("0123456789");
-    await closed;
+    await hadError;
     expect(text()).toBe("0123456");
   });
 
-  it("cuts connections that are already open, and spares them after resume", async () => {
-    const proxy = await start();
+  it("closes connections that are already open, and stops closing them after resume", async () => {
+    const proxy = await startEchoProxy();
     const [one, two] = [await dial(proxy.port), await dial(proxy.port)];
     proxy.cutAfterBytes(3);
     one.socket.write("12345");
-    await one.closed;
+    await one.hadError;
     await proxy.resume();
     expect(one.text()).toBe("123");
-    expect(await ask(two.socket, "12345")).toBe("12345");
+    expect(await echo(two.socket, "12345")).toBe("12345");
   });
 
-  it("turns over one byte after so many, on each connection", async () => {
-    const proxy = await start();
+  it("inverts one byte on each connection after the given number of bytes", async () => {
+    const proxy = await startEchoProxy();
     proxy.corruptAfterBytes(3);
     for (const { socket } of [await dial(proxy.port), await dial(proxy.port)]) {
-      expect(await ask(socket, "01")).toBe("01");
-      expect(await ask(socket, "2345")).not.toBe("2345");
-      expect(await ask(socket, "67")).toBe("67");
+      expect(await echo(socket, "01")).toBe("01");
+      expect(await echo(socket, "2345")).not.toBe("2345");
+      expect(await echo(socket, "67")).toBe("67");
     }
   });
 
-  it("stalls without closing, and goes on with what was held back", async () => {
-    const proxy = await start();
+  it("stalls without closing, and forwards the held data after resume", async () => {
+    const proxy = await startEchoProxy();
     const { socket, text } = await dial(proxy.port);
     proxy.stall();
     socket.write("held");
@@ -108,40 +108,53 @@ describe("startTcpProxy", () => {
     await expect.poll(text).toBe("held");
   });
 
+  it("stalls the open connections and serves new ones", async () => {
+    const proxy = await startEchoProxy();
+    const { socket, text } = await dial(proxy.port);
+    expect(await echo(socket, "a")).toBe("a");
+    proxy.stallOpen();
+    socket.write("b");
+    const next = await dial(proxy.port);
+    expect(await echo(next.socket, "c")).toBe("c");
+    expect([text(), socket.destroyed]).toEqual(["a", false]);
+    await proxy.resume();
+    await expect.poll(text).toBe("ab");
+  });
+
   it("delays each direction", async () => {
-    const proxy = await start();
+    const proxy = await startEchoProxy();
     const { socket } = await dial(proxy.port);
     proxy.latency(60);
     const sentAt = performance.now();
-    await ask(socket, "late");
+    await echo(socket, "late");
     expect(performance.now() - sentAt).toBeGreaterThanOrEqual(118);
   });
 
-  it("resets the connections it has, and serves new ones", async () => {
-    const proxy = await start();
-    const { socket, closed } = await dial(proxy.port);
-    await ask(socket, "a");
+  it("resets open connections, and accepts new ones", async () => {
+    const proxy = await startEchoProxy();
+    const { socket, hadError } = await dial(proxy.port);
+    await echo(socket, "a");
     proxy.resetAll();
-    expect(await closed).toBe(true);
+    expect(await hadError).toBe(true);
     const next = await dial(proxy.port);
-    expect(await ask(next.socket, "b")).toBe("b");
+    expect(await echo(next.socket, "b")).toBe("b");
   });
 
-  it("refuses connections while dropped, on the same port after resume", async () => {
-    const proxy = await start();
-    const { closed } = await dial(proxy.port);
+  it("refuses connections while dropped, and accepts them on the same port after resume", async () => {
+    const proxy = await startEchoProxy();
+    const { hadError } = await dial(proxy.port);
     await proxy.drop();
-    await closed;
+    await hadError;
     await expect(dial(proxy.port)).rejects.toThrow("ECONNREFUSED");
     await proxy.resume();
     const { socket } = await dial(proxy.port);
-    expect(await ask(socket, "back")).toBe("back");
+    expect(await echo(socket, "back")).toBe("back");
   });
 
-  it("resets the client when the target is away", async () => {
+  it("resets the client when the target refuses the connection", async () => {
     const proxy = await startTcpProxy({ targetPort: 1 });
     closers.push(proxy.close);
-    const { closed } = await dial(proxy.port);
-    expect(await closed).toBe(true);
+    const { hadError } = await dial(proxy.port);
+    expect(await hadError).toBe(true);
   });
 });

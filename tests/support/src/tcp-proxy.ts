@@ -4,28 +4,30 @@ import { type Faults, noFaults, pump } from "./tcp-pump.ts";
 
 export interface TcpProxy {
   port: number;
-  /** Bytes passed on so far: to the target (`up`) and back to the clients (`down`). */
+  /** Bytes forwarded so far to the target (`up`) and to the clients (`down`). */
   bytes: { up: number; down: number };
-  /** Connections that are open now. */
+  /** Returns the number of open connections. */
   connections(): number;
-  /** Ends every connection as soon as `count` more bytes have come back down on it. */
+  /** Closes each connection after `count` more bytes from the target. */
   cutAfterBytes(count: number): void;
-  /** Turns one byte of every connection over once `count` more bytes have come back down on it. */
+  /** Inverts one byte of each connection after `count` more bytes from the target. */
   corruptAfterBytes(count: number): void;
-  /** Passes nothing on, in either direction, while connections stay open. */
+  /** Forwards nothing in either direction. Connections stay open. */
   stall(): void;
-  /** Delays every byte by so many milliseconds, in each direction. */
+  /** Forwards nothing on the connections that are open now. They stay open, and new ones work. */
+  stallOpen(): void;
+  /** Delays all data by `ms` in each direction. */
   latency(ms: number): void;
-  /** Resets all connections; new ones are served. */
+  /** Resets all connections. Accepts new ones. */
   resetAll(): void;
   /** Resets all connections and refuses new ones. */
   drop(): Promise<void>;
-  /** Takes back stall, latency, cutAfterBytes, corruptAfterBytes and drop. */
+  /** Ends the faults stall, stallOpen, latency, cutAfterBytes, corruptAfterBytes and drop. */
   resume(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A TCP proxy on 127.0.0.1 that does to its connections what networks do. */
+/** Starts a TCP proxy on 127.0.0.1 that injects network faults. */
 export async function startTcpProxy({
   targetPort,
   targetHost = "127.0.0.1",
@@ -39,10 +41,17 @@ export async function startTcpProxy({
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     const target = connect({ port: targetPort, host: targetHost, allowHalfOpen: true, noDelay: true });
-    const pair: Pair = { client, target, downLimit: faults.cutAfterBytes, goodBytes: faults.corruptAfterBytes };
+    const pair: Pair = {
+      client,
+      target,
+      isStalled: false,
+      bytesUntilCut: faults.cutAfterBytes,
+      bytesUntilCorruption: faults.corruptAfterBytes,
+    };
+    const faultsOfPair = () => (pair.isStalled ? { ...faults, isStalled: true } : faults);
     pairs.add(pair);
     for (const socket of [client, target]) {
-      // A side that fails takes the other with it, below.
+      // The close handler below resets both sides after an error.
       socket.on("error", () => undefined);
       socket.once("close", () => {
         if (socket.errored) reset(pair);
@@ -50,20 +59,20 @@ export async function startTcpProxy({
       });
     }
     pump(client, target, {
-      faults: () => faults,
+      faults: faultsOfPair,
       send: (chunk) => {
         bytes.up += chunk.length;
         return target.write(chunk);
       },
     });
     pump(target, client, {
-      faults: () => faults,
+      faults: faultsOfPair,
       send: (chunk) => {
-        const passed = corrupt(pair, chunk).subarray(0, pair.downLimit);
-        pair.downLimit -= passed.length;
-        bytes.down += passed.length;
-        if (pair.downLimit > 0) return client.write(passed);
-        client.end(passed, () => client.destroy());
+        const forwarded = corrupt(pair, chunk).subarray(0, pair.bytesUntilCut);
+        pair.bytesUntilCut -= forwarded.length;
+        bytes.down += forwarded.length;
+        if (pair.bytesUntilCut > 0) return client.write(forwarded);
+        client.end(forwarded, () => client.destroy());
         target.resetAndDestroy();
         return true;
       },
@@ -85,14 +94,17 @@ export async function startTcpProxy({
     connections: () => pairs.size,
     cutAfterBytes: (count) => {
       faults = { ...faults, cutAfterBytes: count };
-      for (const pair of pairs) pair.downLimit = count;
+      for (const pair of pairs) pair.bytesUntilCut = count;
     },
     corruptAfterBytes: (count) => {
       faults = { ...faults, corruptAfterBytes: count };
-      for (const pair of pairs) pair.goodBytes = count;
+      for (const pair of pairs) pair.bytesUntilCorruption = count;
     },
     stall: () => {
       faults = { ...faults, isStalled: true };
+    },
+    stallOpen: () => {
+      for (const pair of pairs) pair.isStalled = true;
     },
     latency: (ms) => {
       faults = { ...faults, latencyMs: ms };
@@ -101,7 +113,10 @@ export async function startTcpProxy({
     drop,
     resume: async () => {
       faults = noFaults;
-      for (const pair of pairs) pair.downLimit = pair.goodBytes = Number.POSITIVE_INFINITY;
+      for (const pair of pairs) {
+        pair.isStalled = false;
+        pair.bytesUntilCut = pair.bytesUntilCorruption = Number.POSITIVE_INFINITY;
+      }
       if (!server.listening) await listen(server, port);
     },
     close: drop,
@@ -111,15 +126,17 @@ export async function startTcpProxy({
 interface Pair {
   client: Socket;
   target: Socket;
-  /** Bytes that may still come back down before the connection is reset. */
-  downLimit: number;
-  /** Bytes that may still come back down before one is turned over. */
-  goodBytes: number;
+  isStalled: boolean;
+  /** The connection is closed after this many more bytes from the target. */
+  bytesUntilCut: number;
+  /** One byte is inverted after this many more bytes from the target. */
+  bytesUntilCorruption: number;
 }
 
+/** Inverts the byte after `bytesUntilCorruption` bytes, if it is in this chunk. */
 function corrupt(pair: Pair, chunk: Buffer): Buffer {
-  const at = pair.goodBytes;
-  pair.goodBytes = at < chunk.length ? Number.POSITIVE_INFINITY : at - chunk.length;
+  const at = pair.bytesUntilCorruption;
+  pair.bytesUntilCorruption = at < chunk.length ? Number.POSITIVE_INFINITY : at - chunk.length;
   if (at >= chunk.length) return chunk;
   const copy = Buffer.from(chunk);
   copy.writeUInt8(copy.readUInt8(at) ^ 0xff, at);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What a connection suffers. */
+/** The faults of a proxy. */
 export interface Faults {
   isStalled: boolean;
   latencyMs: number;
@@ -17,16 +17,16 @@ export const noFaults: Faults = {
   corruptAfterBytes: Number.POSITIVE_INFINITY,
 };
 
-const maxQueuedBytes = 1024 * 1024;
+const MAX_QUEUED_BYTES = 1024 * 1024;
 
 export interface PumpOptions {
-  /** Asked for every chunk. */
+  /** Returns the current faults. Called for every chunk. */
   faults(): Faults;
-  /** Writes a chunk on; false when the receiver's buffer is full. */
+  /** Writes a chunk to the receiver. Returns false if its buffer is full. */
   send(chunk: Buffer): boolean;
 }
 
-/** Passes one direction's bytes and its end on, in order, each as late as the faults say. */
+/** Forwards the data and the end of one direction in order, with the faults' delays. */
 export function pump(from: Socket, to: Socket, { faults, send }: PumpOptions): void {
   let tail = Promise.resolve();
   let queuedBytes = 0;
@@ -42,9 +42,9 @@ export function pump(from: Socket, to: Socket, { faults, send }: PumpOptions): v
 
   from.on("data", (chunk: Buffer) => {
     queuedBytes += chunk.length;
-    if (queuedBytes > maxQueuedBytes) from.pause();
+    if (queuedBytes > MAX_QUEUED_BYTES) from.pause();
     enqueue(async () => {
-      if (!send(chunk)) await drained(to);
+      if (!send(chunk)) await waitForDrain(to);
       queuedBytes -= chunk.length;
       from.resume();
     });
@@ -52,10 +52,10 @@ export function pump(from: Socket, to: Socket, { faults, send }: PumpOptions): v
   from.on("end", () => enqueue(() => void to.end()));
 }
 
-async function drained(socket: Socket): Promise<void> {
-  const settled = new AbortController();
-  const options = { signal: settled.signal };
-  // Either may fail when the socket does; its own listeners deal with that.
+async function waitForDrain(socket: Socket): Promise<void> {
+  const finished = new AbortController();
+  const options = { signal: finished.signal };
+  // Both may reject if the socket fails. Its error listener handles that.
   await Promise.race([once(socket, "drain", options), once(socket, "close", options)]).catch(() => undefined);
-  settled.abort();
+  finished.abort();
 }

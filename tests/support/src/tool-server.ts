@@ -4,40 +4,40 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A request that a tool's server has had. Times are milliseconds since 1970. */
+/** A received request. Times are Unix times in milliseconds. */
 export interface ToolServerRequest {
   method: string;
-  /** Path and query, as they came. */
+  /** Path and query, not decoded. */
   url: string;
   headers: IncomingHttpHeaders;
   body: string;
-  /** When the client closed the connection before the answer's end. */
+  /** Time at which the client closed the connection before the end of the response. */
   closedByClientAt?: number;
 }
 
-export interface ToolServerAnswer {
+export interface ToolServerResponse {
   status?: number;
   headers?: Record<string, string>;
   body?: string;
   delayMs?: number;
-  /** Never answers. */
+  /** Never sends a response. */
   hangs?: boolean;
 }
 
 export interface ToolServer {
-  /** The origin, without a slash at its end. */
+  /** The origin, without a trailing slash. */
   url: string;
   port: number;
   requests: ToolServerRequest[];
-  /** Decides what is answered from now on. */
-  answer(decide: (request: ToolServerRequest) => ToolServerAnswer): void;
+  /** Sets the function that chooses the responses. */
+  respondWith(choose: (request: ToolServerRequest) => ToolServerResponse): void;
   close(): Promise<void>;
 }
 
-/** An HTTP server for tools to call: listens on every loopback address, notes what it is asked, and answers as it is told. */
+/** Starts a scripted HTTP server for tool calls. It listens on all interfaces and records the requests. */
 export async function startToolServer(): Promise<ToolServer> {
   const requests: ToolServerRequest[] = [];
-  let decide: (request: ToolServerRequest) => ToolServerAnswer = () => ({ body: '{"ok":true}' });
+  let choose: (request: ToolServerRequest) => ToolServerResponse = () => ({ body: '{"ok":true}' });
   const server = createServer(async (request, response) => {
     const { method = "", url = "", headers } = request;
     const received: ToolServerRequest = { method, url, headers, body: await text(request) };
@@ -45,10 +45,10 @@ export async function startToolServer(): Promise<ToolServer> {
     response.once("close", () => {
       if (!response.writableFinished && server.listening) received.closedByClientAt = Date.now();
     });
-    const { status = 200, headers: given = {}, body = "", delayMs = 0, hangs = false } = decide(received);
+    const { status = 200, headers: extraHeaders = {}, body = "", delayMs = 0, hangs = false } = choose(received);
     if (hangs) return;
     if (delayMs > 0) await sleep(delayMs);
-    response.writeHead(status, { "content-type": "application/json", ...given }).end(body);
+    response.writeHead(status, { "content-type": "application/json", ...extraHeaders }).end(body);
   }).listen(0);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -56,8 +56,8 @@ export async function startToolServer(): Promise<ToolServer> {
     url: `http://127.0.0.1:${port}`,
     port,
     requests,
-    answer: (next) => {
-      decide = next;
+    respondWith: (next) => {
+      choose = next;
     },
     close: async () => {
       const closed = once(server.close(), "close");

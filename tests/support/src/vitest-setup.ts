@@ -1,8 +1,9 @@
 import { afterAll } from "vitest";
-import { endWithoutLeftovers, killLeftovers } from "./leftovers.ts";
+import { exitWithoutLeftovers, killLeftovers } from "./leftovers.ts";
 
-// Registered first, so it runs after every hook of the test file.
+// Registered first, so it runs after all other afterAll hooks of the test file.
 afterAll(killLeftovers);
 
-// After a hook that failed no other is run, and the worker is told to end. A worker comes here once for each of its files.
-process.off("SIGTERM", endWithoutLeftovers).once("SIGTERM", endWithoutLeftovers);
+// After a failed hook Vitest runs no other hook and sends SIGTERM to the worker. This file runs once for each test file, so it replaces the
+// handler of the file before.
+process.off("SIGTERM", exitWithoutLeftovers).once("SIGTERM", exitWithoutLeftovers);

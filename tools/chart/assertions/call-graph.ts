@@ -1,6 +1,6 @@
 import { componentOf, type Labels, type Manifest, ofKind } from "../manifest.ts";
 
-/** Who opens connections to whom, as `caller → callee:port`. Outside the release the callee is what it is, not where. */
+/** The connections between the release's components, as `caller → callee:port`. */
 export const CALL_GRAPH: ReadonlySet<string> = new Set([
   "edge → conversation:grpc",
   "edge → quota:grpc",
@@ -13,7 +13,7 @@ export const CALL_GRAPH: ReadonlySet<string> = new Set([
   "cli → llm-proxy:ops",
 ]);
 
-/** Components that reach the internet, whatever the values. */
+/** The components that may reach the internet with any values. */
 export const REACHES_INTERNET: ReadonlySet<string> = new Set(["conversation", "llm-proxy"]);
 
 const DNS_PORT = 53;
@@ -25,40 +25,40 @@ type Rule = {
 };
 type Peer = { podSelector?: { matchLabels?: Labels }; namespaceSelector?: object; ipBlock?: { cidr: string } };
 
-/** The edges that egress rules allow and, by themselves, those that ingress rules allow: both must be the call graph. */
+/** Returns the calls that the egress rules allow and those that the ingress rules allow. Each must equal the call graph. */
 export function allowedCalls(manifests: readonly Manifest[]): { egress: Set<string>; ingress: Set<string> } {
   const egress = new Set<string>();
   const ingress = new Set<string>();
   for (const { metadata, spec } of ofKind(manifests, "NetworkPolicy")) {
     const own = componentOf(metadata.labels ?? {});
     for (const { to = [], ports = [] } of (spec.egress ?? []) as Rule[])
-      for (const callee of ours(to)) for (const { port } of ports) egress.add(`${own} → ${callee}:${port}`);
+      for (const callee of componentsOf(to)) for (const { port } of ports) egress.add(`${own} → ${callee}:${port}`);
     for (const { from = [], ports = [] } of (spec.ingress ?? []) as Rule[])
-      for (const caller of ours(from)) for (const { port } of ports) ingress.add(`${caller} → ${own}:${port}`);
+      for (const caller of componentsOf(from)) for (const { port } of ports) ingress.add(`${caller} → ${own}:${port}`);
   }
   return { egress, ingress };
 }
 
-/** The components whose policy opens every public address. */
-export function reachInternet(manifests: readonly Manifest[]): Set<string> {
+/** Returns the components whose policy allows every public address. */
+export function componentsReachingInternet(manifests: readonly Manifest[]): Set<string> {
   const open = ofKind(manifests, "NetworkPolicy").filter(({ spec }) =>
     ((spec.egress ?? []) as Rule[]).some(({ to = [] }) => to.some(({ ipBlock }) => ipBlock?.cidr === "0.0.0.0/0")),
   );
   return new Set(open.map(({ metadata }) => componentOf(metadata.labels ?? {})));
 }
 
-/** The ports outside the release that a component may reach, DNS aside. */
+/** Returns the ports outside the release that a component may reach, except DNS. */
 export function outsidePorts(manifests: readonly Manifest[], component: string): Set<number | string> {
   const policy = ofKind(manifests, "NetworkPolicy").find(
     ({ metadata }) => componentOf(metadata.labels ?? {}) === component,
   );
-  const outside = ((policy?.spec.egress ?? []) as Rule[]).filter(({ to = [] }) => ours(to).length === 0);
-  // A rule without ports opens all of them.
+  const outside = ((policy?.spec.egress ?? []) as Rule[]).filter(({ to = [] }) => componentsOf(to).length === 0);
+  // A rule without ports allows every port.
   const ports = outside.flatMap((rule) => rule.ports?.map(({ port }) => port) ?? ["any"]);
   return new Set(ports.filter((port) => port !== DNS_PORT));
 }
 
-function ours(peers: readonly Peer[]): string[] {
+function componentsOf(peers: readonly Peer[]): string[] {
   return peers.flatMap(({ podSelector }) => {
     const component = podSelector?.matchLabels && componentOf(podSelector.matchLabels);
     return component ? [component] : [];

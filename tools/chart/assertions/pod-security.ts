@@ -11,7 +11,10 @@ const ALLOWED_VOLUMES = [
   "secret",
 ];
 
-/** What the Pod Security Standard "restricted" refuses, and what we ask beyond it: a read-only root, no token, no service links. */
+/**
+ * Returns violations of the Pod Security Standard "restricted" and of Parley's further rules: a read-only root file system, no service
+ * account token, no service links, requests and limits.
+ */
 export function podSecurityProblems(manifests: readonly Manifest[]): string[] {
   return workloads(manifests).flatMap(({ manifest, pod }) =>
     [
@@ -51,6 +54,6 @@ function containerProblems({ name, securityContext: own = {}, resources, image }
     ...(resources?.requests?.cpu && resources.requests.memory && resources.limits?.memory
       ? []
       : ["has no requests and limits"]),
-    ...(image.endsWith(":latest") ? ["runs whatever is latest"] : []),
+    ...(image.endsWith(":latest") ? ["uses the tag latest"] : []),
   ].map((problem) => `${name} ${problem}`);
 }

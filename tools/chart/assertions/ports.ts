@@ -1,6 +1,6 @@
 import { type Container, type Labels, type Manifest, nameOf, ofKind, selects, workloads } from "../manifest.ts";
 
-/** Ports that lead nowhere: of Services, probes, policies, monitors, routes, and the addresses that services are given. */
+/** Returns ports without a listener, in Services, probes, policies, monitors, routes and the addresses in the environment. */
 export function portProblems(manifests: readonly Manifest[]): string[] {
   return [
     ...servicePorts(manifests),
@@ -27,7 +27,7 @@ function servicePorts(manifests: readonly Manifest[]): string[] {
     const ports = service.spec.ports as { name: string; port: number; targetPort: string | number }[];
     return ports.flatMap(({ port, targetPort }) => {
       if (!hasPort(containers, targetPort)) return [`${nameOf(service)}: no container has the port ${targetPort}`];
-      // Behind a headless Service clients go to the container itself: what it is numbered is what they must ask for.
+      // Clients of a headless Service connect to the pod, so the Service's port must be the container's.
       if (service.spec.clusterIP === "None" && !hasPort(containers, port))
         return [`${nameOf(service)}: headless, and no container listens on ${port}`];
       return [];
@@ -44,7 +44,7 @@ function probePorts(manifests: readonly Manifest[]): string[] {
         const probe = container[name] as { httpGet?: Port; grpc?: Port } | undefined;
         const port = (probe?.httpGet ?? probe?.grpc)?.port;
         if (port === undefined || hasPort([container], port)) return [];
-        return [`${nameOf(manifest)}: the ${name} asks the port ${port}, which ${container.name} has not`];
+        return [`${nameOf(manifest)}: the ${name} uses the port ${port}, which ${container.name} does not have`];
       }),
     ),
   );
@@ -54,10 +54,12 @@ type Port = { port: string | number };
 
 function policyPorts(manifests: readonly Manifest[]): string[] {
   const policies = ofKind(manifests, "NetworkPolicy").flatMap((policy) => {
-    const own = containersOf(manifests, policy.spec.podSelector.matchLabels as Labels);
-    const into = (policy.spec.ingress ?? []) as { ports: Port[] }[];
-    return into.flatMap(({ ports }) =>
-      ports.flatMap(({ port }) => (hasPort(own, port) ? [] : [`${nameOf(policy)}: its pods have no port ${port}`])),
+    const containers = containersOf(manifests, policy.spec.podSelector.matchLabels as Labels);
+    const ingress = (policy.spec.ingress ?? []) as { ports: Port[] }[];
+    return ingress.flatMap(({ ports }) =>
+      ports.flatMap(({ port }) =>
+        hasPort(containers, port) ? [] : [`${nameOf(policy)}: its pods have no port ${port}`],
+      ),
     );
   });
   const monitors = ofKind(manifests, "PodMonitor").flatMap((monitor) => {
@@ -91,20 +93,26 @@ function backendPorts(manifests: readonly Manifest[]): string[] {
   return [...ingresses, ...routes];
 }
 
-const ADDRESS = /^(?:dns:\/\/\/|http:\/\/)([^.]+)\.[^.]+\.svc:(\d+)$/;
+const SCHEME = /^(?:names:\/\/\/|http:\/\/)/;
+const ADDRESS = /^([^.]+)\.[^.]+\.svc:(\d+)$/;
 
-/** Addresses of our own Services in the environment: they must exist, and listen where they are called. */
+/** Checks that the Services in the environment's addresses exist and have the port. */
 function targetPorts(manifests: readonly Manifest[]): string[] {
   const services = new Map(ofKind(manifests, "Service").map((service) => [service.metadata.name, service]));
   return workloads(manifests).flatMap(({ manifest, pod }) =>
     pod.containers.flatMap(({ env = [] }) =>
       env.flatMap(({ name, value = "" }) => {
         if (!/_TARGET$|^PARLEY_.*_URL$/.test(name)) return [];
-        const [, host = "", port] = ADDRESS.exec(value) ?? [];
-        const ports = (services.get(host)?.spec.ports ?? []) as { port: number }[];
-        return ports.some((each) => each.port === Number(port))
-          ? []
-          : [`${nameOf(manifest)}: ${name} is ${value}, and nothing listens there`];
+        const isServed = (address: string) => {
+          const [, host = "", port] = ADDRESS.exec(address) ?? [];
+          const ports = (services.get(host)?.spec.ports ?? []) as { port: number }[];
+          return ports.some((each) => each.port === Number(port));
+        };
+        return value
+          .replace(SCHEME, "")
+          .split(",")
+          .filter((address) => !isServed(address))
+          .map((address) => `${nameOf(manifest)}: ${name} has ${address}, where nothing listens`);
       }),
     ),
   );

@@ -1,6 +1,6 @@
 import { type Manifest, nameOf, ofKind, workloads } from "../manifest.ts";
 
-/** The keys that the README lists for the Secret; every other key must be one that a values file names. */
+/** The Secret's keys that the README documents. Every other key must be in the values file. */
 export const SECRET_KEYS = [
   "INTERNAL_TOKEN",
   "ADMIN_TOKEN",
@@ -14,21 +14,21 @@ export const SECRET_KEYS = [
 ] as const;
 
 /**
- * Secrets, ConfigMaps and ServiceAccounts that are used and neither made by the chart nor named by the values.
- * `values` is the values file as read.
+ * Returns used Secrets, ConfigMaps and ServiceAccounts that neither the chart creates nor the values name. `values` is the parsed values
+ * file.
  */
 export function referenceProblems(manifests: readonly Manifest[], values: unknown): string[] {
-  const made = (kind: string) => ofKind(manifests, kind).map(({ metadata }) => metadata.name);
+  const created = (kind: string) => ofKind(manifests, kind).map(({ metadata }) => metadata.name);
   const secrets = new Set([
-    ...named(values, "existingSecret"),
+    ...valuesOfKey(values, "existingSecret"),
     ...ofKind(manifests, "Certificate").map(({ spec }) => String(spec.secretName)),
   ]);
-  const configMaps = new Set([...made("ConfigMap"), ...named(values, "existingConfigMap")]);
-  const accounts = new Set(made("ServiceAccount"));
+  const configMaps = new Set([...created("ConfigMap"), ...valuesOfKey(values, "existingConfigMap")]);
+  const accounts = new Set(created("ServiceAccount"));
   const keys = new Set([
     ...SECRET_KEYS,
-    ...named(values, "usernameKey"),
-    ...named(values, "passwordKey"),
+    ...valuesOfKey(values, "usernameKey"),
+    ...valuesOfKey(values, "passwordKey"),
     ...apiKeys(values),
   ]);
 
@@ -39,29 +39,29 @@ export function referenceProblems(manifests: readonly Manifest[], values: unknow
     );
     return [
       ...references.flatMap(({ name, key }) => [
-        ...(secrets.has(name) ? [] : [problem(`nobody makes the Secret ${name}`)]),
+        ...(secrets.has(name) ? [] : [problem(`the Secret ${name} does not exist`)]),
         ...(keys.has(key) ? [] : [problem(`the Secret's key ${key} is not documented`)]),
       ]),
       ...(pod.volumes ?? []).flatMap(({ secret, configMap }) => [
         ...(secret === undefined || secrets.has(secret.secretName)
           ? []
-          : [problem(`nobody makes the Secret ${secret.secretName}`)]),
+          : [problem(`the Secret ${secret.secretName} does not exist`)]),
         ...(configMap === undefined || configMaps.has(configMap.name)
           ? []
-          : [problem(`nobody makes the ConfigMap ${configMap.name}`)]),
+          : [problem(`the ConfigMap ${configMap.name} does not exist`)]),
       ]),
       ...(accounts.has(pod.serviceAccountName ?? "default")
         ? []
-        : [problem(`nobody makes the ServiceAccount ${pod.serviceAccountName}`)]),
+        : [problem(`the ServiceAccount ${pod.serviceAccountName} does not exist`)]),
     ];
   });
 }
 
-/** The values of a key wherever it stands. */
-function named(values: unknown, key: string): string[] {
+/** Returns the string values of a key at any depth. */
+function valuesOfKey(values: unknown, key: string): string[] {
   if (typeof values !== "object" || values === null) return [];
   return Object.entries(values).flatMap(([name, value]) =>
-    name === key && typeof value === "string" ? [value] : named(value, key),
+    name === key && typeof value === "string" ? [value] : valuesOfKey(value, key),
   );
 }
 

@@ -1,45 +1,29 @@
 import { componentOf, type Labels, type Manifest, nameOf, ofKind, selects, workloads } from "../manifest.ts";
 
-/** Selectors that select nothing, or something besides their own component's pods. */
+/** Returns selectors that select no pod or pods of another component. */
 export function selectorProblems(manifests: readonly Manifest[]): string[] {
   const pods = workloads(manifests);
-  return selectors(manifests).flatMap(({ manifest, selector, own }) => {
+  return selectors(manifests).flatMap(({ manifest, selector, selectsOneComponent }) => {
     const selected = pods.filter(({ labels }) => selects(selector, labels));
     if (selected.length === 0) return [`${nameOf(manifest)} selects no pod`];
-    const strangers = own ? selected.filter(({ labels }) => componentOf(labels) !== component(manifest)) : [];
-    return strangers.map(({ manifest: other }) => `${nameOf(manifest)} selects the pods of ${nameOf(other)}`);
+    const others = selectsOneComponent
+      ? selected.filter(({ labels }) => componentOf(labels) !== component(manifest))
+      : [];
+    return others.map(({ manifest: other }) => `${nameOf(manifest)} selects the pods of ${nameOf(other)}`);
   });
 }
 
-type Selector = { manifest: Manifest; selector: Labels; own: boolean };
+type Selector = { manifest: Manifest; selector: Labels; selectsOneComponent: boolean };
 
 function selectors(manifests: readonly Manifest[]): Selector[] {
+  const selectorsOf = (kind: string, selectorOf: (spec: Manifest["spec"]) => Labels, selectsOneComponent = true) =>
+    ofKind(manifests, kind).map((manifest) => ({ manifest, selector: selectorOf(manifest.spec), selectsOneComponent }));
   return [
-    ...ofKind(manifests, "Deployment").map((manifest) => ({
-      manifest,
-      selector: manifest.spec.selector.matchLabels as Labels,
-      own: true,
-    })),
-    ...ofKind(manifests, "Service").map((manifest) => ({
-      manifest,
-      selector: manifest.spec.selector as Labels,
-      own: true,
-    })),
-    ...ofKind(manifests, "PodDisruptionBudget").map((manifest) => ({
-      manifest,
-      selector: manifest.spec.selector.matchLabels as Labels,
-      own: true,
-    })),
-    ...ofKind(manifests, "NetworkPolicy").map((manifest) => ({
-      manifest,
-      selector: manifest.spec.podSelector.matchLabels as Labels,
-      own: true,
-    })),
-    ...ofKind(manifests, "PodMonitor").map((manifest) => ({
-      manifest,
-      selector: manifest.spec.selector.matchLabels as Labels,
-      own: false,
-    })),
+    ...selectorsOf("Deployment", ({ selector }) => selector.matchLabels),
+    ...selectorsOf("Service", ({ selector }) => selector),
+    ...selectorsOf("PodDisruptionBudget", ({ selector }) => selector.matchLabels),
+    ...selectorsOf("NetworkPolicy", ({ podSelector }) => podSelector.matchLabels),
+    ...selectorsOf("PodMonitor", ({ selector }) => selector.matchLabels, false),
   ];
 }
 

@@ -1,7 +1,7 @@
-{{/* A service's Deployment. Its environment is the template "parley.<name>.env". */}}
+{{/* A service's Deployment. The service defines its environment in "parley.<name>.env". */}}
 {{- define "parley.deployment" -}}
-{{- /* A service exits at most 30 s after its drain. Five more seconds ensure that the kubelet does not kill it first. */}}
-{{- $stopSeconds := 35 -}}
+{{- /* The seconds after the drain. A service closes within 30 s; five more ensure that the kubelet does not kill it first. */}}
+{{- $closeSeconds := 35 -}}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -18,7 +18,7 @@ spec:
     type: RollingUpdate
     rollingUpdate:
       maxUnavailable: 0
-      maxSurge: 25%
+      maxSurge: {{ include "parley.maxSurgePercent" . }}%
   selector:
     matchLabels:
       {{- include "parley.selectorLabels" . | nindent 6 }}
@@ -28,7 +28,7 @@ spec:
     spec:
       {{- include "parley.podSpec" (merge (dict "spread" true) .) | nindent 6 }}
       {{- /* The full time for preStop, draining and closing. */}}
-      terminationGracePeriodSeconds: {{ add .values.preStopSeconds .values.drainSeconds $stopSeconds }}
+      terminationGracePeriodSeconds: {{ add .values.preStopSeconds .values.drainSeconds $closeSeconds }}
       containers:
         - name: {{ .name }}
           image: {{ include "parley.image" . }}
@@ -53,12 +53,10 @@ spec:
                 seconds: {{ .values.preStopSeconds }}
           resources:
             {{- toYaml .values.resources | nindent 12 }}
-          {{- with include "parley.mounts" . | trim }}
-          volumeMounts:
-            {{- . | nindent 12 }}
+          {{- with include "parley.containerExtras" . | trim }}
+          {{- . | nindent 10 }}
           {{- end }}
-      {{- with include "parley.volumes" . | trim }}
-      volumes:
-        {{- . | nindent 8 }}
-      {{- end }}
+        {{- with (include "parley.pod" . | fromJson).extraContainers }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
 {{- end -}}

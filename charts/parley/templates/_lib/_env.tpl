@@ -7,6 +7,14 @@
       key: {{ default .env .key }}
 {{- end -}}
 
+{{/* Variables of every container. */}}
+{{- define "parley.commonEnv" -}}
+{{- if .root.Values.caBundle.existingConfigMap }}
+- name: NODE_EXTRA_CA_CERTS
+  value: /etc/parley/ca-bundle/ca.crt
+{{- end }}
+{{- end -}}
+
 {{- define "parley.serviceEnv" -}}
 - name: HOST
   value: 0.0.0.0
@@ -14,6 +22,7 @@
   value: {{ .root.Values.logLevel }}
 - name: DRAIN_MS
   value: {{ mul .values.drainSeconds 1000 | quote }}
+{{- include "parley.commonEnv" . }}
 {{ include "parley.secretEnv" (dict "root" .root "env" "INTERNAL_TOKEN") }}
 {{ include "parley.secretEnv" (dict "root" .root "env" "ADMIN_TOKEN") }}
 {{- if .root.Values.mtls.enabled }}
@@ -31,12 +40,19 @@
 {{- end }}{{- end }}
 {{- end -}}
 
+{{/*
+The gRPC target of a component: the addresses of all replicas, from the headless Service, and that of the ClusterIP Service. After a rollout, cached DNS answers for the first
+may name only replicas that are gone.
+*/}}
 {{- define "parley.target" -}}
-dns:///{{ include "parley.host" . }}:{{ include "parley.port" (dict "name" .name "port" "grpc") }}
+{{- $port := include "parley.port" (dict "name" .name "port" "grpc") -}}
+names:///{{ include "parley.host" . }}:{{ $port }},{{ include "parley.clusterIpName" . }}.{{ .root.Release.Namespace }}.svc:{{ $port }}
 {{- end -}}
 
+{{/* The URL of a component's ops port. The edge's ops port has a Service of its own. */}}
 {{- define "parley.opsUrl" -}}
-http://{{ include "parley.host" . }}:{{ include "parley.port" (dict "name" .name "port" "ops") }}
+{{- $service := ternary "edge-ops" .name (eq .name "edge") -}}
+http://{{ include "parley.host" (dict "root" .root "name" $service) }}:{{ include "parley.port" (dict "name" .name "port" "ops") }}
 {{- end -}}
 
 {{/* (dict "root" $ "user" "parley_quota" "host" … "port" …). The password is in PGPASSWORD, so it may contain any character. */}}

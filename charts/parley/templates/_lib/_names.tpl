@@ -18,6 +18,10 @@
 {{ include "parley.fullname" .root }}-{{ .name }}
 {{- end -}}
 
+{{- define "parley.clusterIpName" -}}
+{{ include "parley.name" . }}-clusterip
+{{- end -}}
+
 {{/* A component's DNS name inside the cluster. It is independent of the cluster's domain. */}}
 {{- define "parley.host" -}}
 {{ include "parley.name" . }}.{{ .root.Release.Namespace }}.svc

@@ -1,6 +1,6 @@
 {{/*
-A component's NetworkPolicy. Its templates "parley.<name>.from" and "parley.<name>.to" are the rules. They permit the calls between
-components and nothing else.
+A component's NetworkPolicy. It permits only the traffic that the component needs. The component defines the ingress rules in
+"parley.<name>.from" and the egress rules in "parley.<name>.to".
 */}}
 {{- define "parley.networkPolicy" -}}
 {{- if .root.Values.networkPolicy.enabled -}}
@@ -32,6 +32,9 @@ spec:
     {{- if and .root.Values.tracing.endpoint (has .name (list "edge" "conversation" "quota" "llm-proxy")) }}
     {{- include "parley.toCollector" .root | nindent 4 }}
     {{- end }}
+    {{- with get .root.Values.networkPolicy.extraEgress (camelcase .name | untitle) }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
 {{- end }}
 {{- end -}}
 
@@ -49,7 +52,7 @@ spec:
 {{- end -}}
 
 {{/* Ingress to the ops port, from the cli pod and Prometheus. */}}
-{{- define "parley.fromOperators" -}}
+{{- define "parley.fromOpsClients" -}}
 {{- if .root.Values.cli.enabled }}
 {{ include "parley.fromCallers" (dict "root" .root "callers" (list "cli") "port" "ops") }}
 {{- end }}
@@ -71,12 +74,14 @@ spec:
     - port: {{ .port }}
 {{- end -}}
 
-{{/* Egress to peers outside the release, or to any if there are none: (dict "peers" … "port" …). */}}
+{{/* Egress to a port of peers outside the release, or of any address if there are none: (dict "peers" … "port" …). */}}
 {{- define "parley.toPeers" -}}
-- {{ with .peers }}to:
-    {{- toYaml . | nindent 4 }}
-  {{ end }}ports:
+- ports:
     - port: {{ .port | int }}
+  {{- with .peers }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 {{- end -}}
 
 {{/* The port of a URL, or its scheme's default port. */}}
@@ -90,13 +95,17 @@ spec:
 {{- end -}}
 
 {{- define "parley.toDns" -}}
-- {{ with .Values.networkPolicy.dns }}to:
-    {{- toYaml . | nindent 4 }}
-  {{ end }}ports:
-    - port: 53
+- ports:
+    {{- range .Values.networkPolicy.dnsPorts }}
+    - port: {{ . }}
       protocol: UDP
-    - port: 53
+    - port: {{ . }}
       protocol: TCP
+    {{- end }}
+  {{- with .Values.networkPolicy.dns }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 {{- end -}}
 
 {{- define "parley.toDatabase" -}}

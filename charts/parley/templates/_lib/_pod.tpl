@@ -1,9 +1,14 @@
+{{/* The settings of a component's pods as JSON: `pod`, overridden by the component's own. */}}
+{{- define "parley.pod" -}}
+{{- mergeOverwrite (deepCopy .root.Values.pod) (default dict .values.pod) | toJson -}}
+{{- end -}}
+
 {{/*
 A component is (dict "root" $ "name" "quota" "values" .Values.quota), with "schema" if it has a database and "mtls" if it uses gRPC.
 All pods comply with the Pod Security Standard "restricted".
 */}}
 {{- define "parley.podSpec" -}}
-{{- $pod := mergeOverwrite (deepCopy .root.Values.pod) (default dict .values.pod) -}}
+{{- $pod := include "parley.pod" . | fromJson -}}
 serviceAccountName: {{ include "parley.name" . }}
 automountServiceAccountToken: false
 enableServiceLinks: false
@@ -42,12 +47,40 @@ topologySpreadConstraints:
   {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
   - maxSkew: 1
     topologyKey: {{ . }}
-    whenUnsatisfiable: ScheduleAnyway
+    whenUnsatisfiable: {{ $pod.topologySpreadWhenUnsatisfiable }}
+    {{- if eq $pod.topologySpreadWhenUnsatisfiable "DoNotSchedule" }}
+    # A node with a taint that the pods do not tolerate does not count as empty.
+    nodeTaintsPolicy: Honor
+    {{- end }}
     labelSelector:
       matchLabels:
         {{- include "parley.selectorLabels" $ | nindent 8 }}
     matchLabelKeys: [pod-template-hash]
   {{- end }}
+{{- end }}
+{{- with $pod.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $pod.extraInitContainers }}
+initContainers:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with include "parley.volumes" . | trim }}
+volumes:
+  {{- . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* Fields that every container of the chart shares. Expects a component. */}}
+{{- define "parley.containerExtras" -}}
+{{- with (include "parley.pod" . | fromJson).envFrom }}
+envFrom:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with include "parley.mounts" . | trim }}
+volumeMounts:
+  {{- . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
@@ -59,7 +92,7 @@ capabilities:
 {{- end -}}
 
 {{- define "parley.podMeta" -}}
-{{- $pod := mergeOverwrite (deepCopy .root.Values.pod) (default dict .values.pod) -}}
+{{- $pod := include "parley.pod" . | fromJson -}}
 labels:
   {{- include "parley.labels" . | nindent 2 }}
   {{- with $pod.labels }}

@@ -4,56 +4,43 @@ Readiness and liveness check the process only, so a short outage of the database
 */}}
 {{- define "parley.probes" -}}
 {{- $tls := .root.Values.mtls.enabled -}}
+{{- $pod := include "parley.pod" . | fromJson -}}
 startupProbe:
   httpGet:
     path: /healthz/ready
     port: ops
-  periodSeconds: 2
-  timeoutSeconds: 2
-  failureThreshold: 60
+  {{- toYaml $pod.startupProbe | nindent 2 }}
 {{- if eq .name "edge" }}
 readinessProbe:
   httpGet:
     path: /healthz/ready
     port: http
-  periodSeconds: 5
-  timeoutSeconds: 2
-  failureThreshold: 2
+  {{- toYaml $pod.readinessProbe | nindent 2 }}
 livenessProbe:
   httpGet:
     path: /healthz/live
     port: http
-  periodSeconds: 10
-  timeoutSeconds: 5
-  failureThreshold: 6
+  {{- toYaml $pod.livenessProbe | nindent 2 }}
 {{- else if $tls }}
 {{- /* The kubelet has no client certificate, so it cannot probe the gRPC port. */}}
 readinessProbe:
   httpGet:
     path: /healthz/live
     port: ops
-  periodSeconds: 5
-  timeoutSeconds: 2
-  failureThreshold: 2
+  {{- toYaml $pod.readinessProbe | nindent 2 }}
 livenessProbe:
   httpGet:
     path: /healthz/live
     port: ops
-  periodSeconds: 10
-  timeoutSeconds: 5
-  failureThreshold: 6
+  {{- toYaml $pod.livenessProbe | nindent 2 }}
 {{- else }}
 readinessProbe:
   grpc:
     port: {{ include "parley.port" (dict "name" .name "port" "grpc") }}
-  periodSeconds: 5
-  timeoutSeconds: 2
-  failureThreshold: 2
+  {{- toYaml $pod.readinessProbe | nindent 2 }}
 livenessProbe:
   grpc:
     port: {{ include "parley.port" (dict "name" .name "port" "grpc") }}
-  periodSeconds: 10
-  timeoutSeconds: 5
-  failureThreshold: 6
+  {{- toYaml $pod.livenessProbe | nindent 2 }}
 {{- end }}
 {{- end -}}

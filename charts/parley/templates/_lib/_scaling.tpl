@@ -1,3 +1,18 @@
+{{/* Additional pods of a Deployment during a rollout, as a percentage of its replicas. */}}
+{{- define "parley.maxSurgePercent" -}}25{{- end -}}
+
+{{/*
+Database connections that a service may open: each replica's pool, including the replicas that a rollout adds. Expects a component;
+returns the number and its explanation, as {"count": 30, "explanation": "quota (2 + 1) × 10"}.
+*/}}
+{{- define "parley.connections" -}}
+{{- $replicas := .values.replicas | int -}}
+{{- if .values.autoscaling.enabled }}{{ $replicas = max .values.autoscaling.minReplicas .values.autoscaling.maxReplicas | int }}{{ end -}}
+{{- $surge := divf (mul $replicas (include "parley.maxSurgePercent" . | int)) 100 | ceil | int -}}
+{{- $count := mul (add $replicas $surge) .values.databasePool -}}
+{{- dict "count" $count "explanation" (printf "%s (%d + %d) × %d" .name $replicas $surge (int .values.databasePool)) | toJson -}}
+{{- end -}}
+
 {{/*
 A Deployment's number of replicas, or nothing if the cluster manages it.
 

@@ -22,6 +22,25 @@ spec:
     {{- end }}
 {{- end -}}
 
+{{/* A Service with one address that leads to a ready pod. Clients use it beside the headless one: its DNS answer never becomes stale. */}}
+{{- define "parley.clusterIpService" -}}
+apiVersion: v1
+kind: Service
+metadata:
+  name: {{ include "parley.clusterIpName" . }}
+  labels:
+    {{- include "parley.labels" . | nindent 4 }}
+spec:
+  type: ClusterIP
+  selector:
+    {{- include "parley.selectorLabels" . | nindent 4 }}
+  ports:
+    - name: grpc
+      port: {{ include "parley.port" (dict "name" .name "port" "grpc") }}
+      targetPort: grpc
+      appProtocol: kubernetes.io/h2c
+{{- end -}}
+
 {{- define "parley.serviceAccount" -}}
 apiVersion: v1
 kind: ServiceAccount

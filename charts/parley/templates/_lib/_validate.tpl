@@ -1,31 +1,104 @@
-{{/* Rules over several values, which the JSON schema cannot express. */}}
+{{/* Rules that involve several values, which the JSON schema cannot express. */}}
 {{- define "parley.validate" -}}
 {{- if and (or .Values.ingress.enabled .Values.httpRoute.enabled) (not .Values.edge.trustedProxies) -}}
-{{- fail "edge.trustedProxies is empty behind an ingress or gateway: every visitor would share one rate limit. Give the CIDRs that it connects from." -}}
+{{- fail "edge.trustedProxies is empty, so all visitors behind the ingress or gateway would share one rate limit. Set it to the CIDRs from which the ingress or gateway connects." -}}
 {{- end -}}
 {{- if and .Values.ingress.enabled (not .Values.ingress.hosts) -}}
-{{- fail "ingress.hosts is empty: give the public host name." -}}
+{{- fail "ingress.hosts is empty. Set it to the public host name." -}}
 {{- end -}}
 {{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
-{{- fail "httpRoute.parentRefs is empty: name the Gateway to attach to." -}}
+{{- fail "httpRoute.parentRefs is empty. Set it to the Gateway." -}}
 {{- end -}}
 {{- if and .Values.mtls.enabled .Values.mtls.certManager (not .Values.mtls.issuerRef) -}}
-{{- fail "mtls.issuerRef is empty: name the cert-manager issuer, or set mtls.certManager to false and bring the Secrets." -}}
+{{- fail "mtls.issuerRef is empty. Set it to the cert-manager issuer, or set mtls.certManager to false and create the Secrets." -}}
 {{- end -}}
 {{- if and .Values.llmProxy.config .Values.llmProxy.existingConfigMap -}}
-{{- fail "llmProxy.config and llmProxy.existingConfigMap exclude each other." -}}
+{{- fail "llmProxy.config and llmProxy.existingConfigMap are mutually exclusive. Set only one." -}}
 {{- end -}}
 {{- if .Values.doctor.publicKey -}}
 {{- if not .Values.doctor.origin -}}
-{{- fail "doctor.origin is empty: give an origin that doctor.publicKey allows." -}}
+{{- fail "doctor.origin is empty. Set it to an origin that doctor.publicKey allows." -}}
 {{- end -}}
 {{- if not (include "parley.doctor.url" .) -}}
-{{- fail "doctor.url is empty: give the public address, which neither ingress nor httpRoute names." -}}
+{{- fail "doctor.url is empty, and neither ingress nor httpRoute has a host. Set it to the public URL." -}}
 {{- end -}}
 {{- end -}}
-{{- range $name, $key := dict "issuer" "JWT_ISSUER" "audience" "JWT_AUDIENCE" "jwksUrl" "JWKS_URL" -}}
+{{- range $name := list "issuer" "audience" "jwksUrl" -}}
 {{- if not (get $.Values.sso $name) -}}
-{{- fail (printf "sso.%s is empty: the edge checks access tokens against your single sign-on; see docs/install/sso.md." $name) -}}
+{{- fail (printf "sso.%s is empty. The edge needs it to check access tokens; see docs/install/sso.md." $name) -}}
+{{- end -}}
+{{- end -}}
+{{- include "parley.validate.connections" . -}}
+{{- if .Values.networkPolicy.enabled -}}
+{{- include "parley.validate.networkPolicy" . -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Services with a server of their own do not count. */}}
+{{- define "parley.validate.connections" -}}
+{{- $total := 0 -}}
+{{- $explanations := list -}}
+{{- range $name, $values := dict "conversation" .Values.conversation "quota" .Values.quota "llm-proxy" .Values.llmProxy -}}
+{{- if not $values.databaseHost -}}
+{{- $connections := include "parley.connections" (dict "name" $name "values" $values) | fromJson -}}
+{{- $total = add $total (int $connections.count) -}}
+{{- $explanations = append $explanations $connections.explanation -}}
+{{- end -}}
+{{- end -}}
+{{- with .Values.database.maxConnections -}}
+{{- if gt $total (int .) -}}
+{{- fail (printf "the services may open %d database connections during a rollout, and database.maxConnections is %d: %s, as (replicas + surge) × databasePool. Lower databasePool, replicas or autoscaling.maxReplicas, or raise the limit; see docs/install/sizing.md." $total (int .) (join ", " $explanations)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Fails if the NetworkPolicies block Prometheus or a provider of the values. */}}
+{{- define "parley.validate.networkPolicy" -}}
+{{- if and (or .Values.podMonitor.enabled .Values.prometheusRule.enabled) (not .Values.networkPolicy.prometheus) -}}
+{{- fail "networkPolicy.prometheus is empty: the network policies block your Prometheus, which podMonitor and prometheusRule need. Name its peers; see docs/install/networks.md." -}}
+{{- end -}}
+{{- $urls := dict -}}
+{{- if .Values.llmProxy.config -}}
+{{- range $name, $provider := .Values.llmProxy.config.providers -}}
+{{- $_ := set $urls (printf "llmProxy.config.providers.%s.base_url" $name) $provider.base_url -}}
+{{- end -}}
+{{- else if not .Values.llmProxy.existingConfigMap -}}
+{{- $_ := set $urls "llmProxy.openaiBaseUrl" .Values.llmProxy.openaiBaseUrl -}}
+{{- with .Values.llmProxy.ollamaHost -}}
+{{- $isUrl := contains "://" . -}}
+{{- $hasPort := regexMatch ":[0-9]+$" . -}}
+{{- $_ := set $urls "llmProxy.ollamaHost" (printf "%s%s%s" (ternary "" "http://" $isUrl) . (ternary "" ":11434" (or $isUrl $hasPort))) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $url := $urls -}}
+{{- if and $url (not (include "parley.reachesProvider" (dict "root" $ "url" $url))) -}}
+{{- fail (printf "the network policies block the provider %s (%s): only public addresses at port 443 are open. Add a rule to networkPolicy.providers; see docs/install/networks.md." $url $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+Not empty if the llm-proxy's NetworkPolicy permits (dict "root" $ "url" …), as far as the values tell. A policy sees the port of a pod and
+not of its Service, so inside the cluster any additional rule is accepted.
+*/}}
+{{- define "parley.reachesProvider" -}}
+{{- $policy := .root.Values.networkPolicy -}}
+{{- $port := include "parley.urlPort" .url | int -}}
+{{- $host := regexReplaceAll ":[0-9]+$" (urlParse .url).host "" | trimAll "[]" -}}
+{{- $rules := concat $policy.providers (get $policy.extraEgress "llmProxy" | default list) -}}
+{{- if regexMatch "^(localhost|127[.].*|0[.]0[.]0[.]0|::1)$" $host -}}
+true
+{{- else if regexMatch `^[^.:]+$|[.]svc$|[.]svc[.]|[.]cluster[.]local$|^10[.]|^192[.]168[.]|^172[.](1[6-9]|2[0-9]|3[01])[.]|^169[.]254[.]|^100[.](6[4-9]|[7-9][0-9]|1[01][0-9]|12[0-7])[.]|^f[cde][0-9a-f]*:` $host -}}
+{{- if or $rules (and (not $policy.privateRanges) (eq $port 443)) }}true{{ end -}}
+{{- else if eq $port 443 -}}
+true
+{{- else -}}
+{{- range $rules -}}
+{{- range .ports | default (list dict) -}}
+{{- if or (not .port) (kindIs "string" .port) }}true
+{{- else if and (ge $port (int .port)) (le $port (int (default .port .endPort))) }}true
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

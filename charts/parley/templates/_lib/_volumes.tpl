@@ -1,4 +1,4 @@
-{{/* A component's volumes: certificates for mutual TLS, the database's certificate authority, the llm-proxy's configuration. */}}
+{{/* A component's volumes: certificates and authorities, the llm-proxy's configuration, and those of the values. */}}
 {{- define "parley.mounts" -}}
 {{- $root := .root -}}
 {{- if and $root.Values.mtls.enabled .mtls }}
@@ -11,10 +11,18 @@
   mountPath: /etc/parley/database-ca
   readOnly: true
 {{- end }}
-{{- if and (eq .name "llm-proxy") (include "parley.llmConfigMap" $root) }}
+{{- if and (eq .name "llm-proxy") (include "parley.llmConfigMapName" $root) }}
 - name: llm-config
   mountPath: /etc/parley/llm
   readOnly: true
+{{- end }}
+{{- if $root.Values.caBundle.existingConfigMap }}
+- name: ca-bundle
+  mountPath: /etc/parley/ca-bundle
+  readOnly: true
+{{- end }}
+{{- with (include "parley.pod" . | fromJson).extraVolumeMounts }}
+{{ toYaml . }}
 {{- end }}
 {{- end -}}
 
@@ -24,6 +32,7 @@
 - name: tls
   secret:
     secretName: {{ include "parley.name" . }}-tls
+    {{- /* 0440 in decimal: YAML 1.2 parsers read 0440 as 440. */}}
     defaultMode: 288
 {{- end }}
 {{- with $root.Values.database.tls.ca }}
@@ -37,15 +46,29 @@
 {{- end }}
 {{- end }}
 {{- if eq .name "llm-proxy" }}
-{{- with include "parley.llmConfigMap" $root }}
+{{- with include "parley.llmConfigMapName" $root }}
 - name: llm-config
   configMap:
     name: {{ . }}
 {{- end }}
 {{- end }}
+{{- with $root.Values.caBundle }}
+{{- if .existingConfigMap }}
+- name: ca-bundle
+  configMap:
+    name: {{ .existingConfigMap }}
+    items:
+      - key: {{ .key }}
+        path: ca.crt
+{{- end }}
+{{- end }}
+{{- with (include "parley.pod" . | fromJson).extraVolumes }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
-{{- define "parley.llmConfigMap" -}}
+{{/* The name of the ConfigMap with the llm-proxy's configuration, or nothing if there is none. */}}
+{{- define "parley.llmConfigMapName" -}}
 {{- if .Values.llmProxy.existingConfigMap -}}
 {{ .Values.llmProxy.existingConfigMap }}
 {{- else if .Values.llmProxy.config -}}

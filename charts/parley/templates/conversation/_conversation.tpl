@@ -10,7 +10,7 @@
 
 {{- define "parley.conversation.from" -}}
 {{ include "parley.fromCallers" (dict "root" .root "callers" (list "edge") "port" "grpc") }}
-{{- include "parley.fromOperators" . }}
+{{- include "parley.fromOpsClients" . }}
 {{- end -}}
 
 {{- define "parley.conversation.to" -}}

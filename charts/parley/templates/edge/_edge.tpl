@@ -28,11 +28,13 @@
 {{- end -}}
 
 {{- define "parley.edge.from" -}}
-- {{ with .root.Values.networkPolicy.visitors }}from:
-    {{- toYaml . | nindent 4 }}
-  {{ end }}ports:
+- ports:
     - port: http
-{{- include "parley.fromOperators" . }}
+  {{- with .root.Values.networkPolicy.visitors }}
+  from:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- include "parley.fromOpsClients" . }}
 {{- end -}}
 
 {{- define "parley.edge.to" -}}

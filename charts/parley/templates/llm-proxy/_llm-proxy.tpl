@@ -1,6 +1,6 @@
 {{- define "parley.llm-proxy.env" -}}
 {{ include "parley.databaseEnv" . }}
-{{- if include "parley.llmConfigMap" .root }}
+{{- if include "parley.llmConfigMapName" .root }}
 - name: LLM_CONFIG
   value: /etc/parley/llm/llm.yaml
 {{- end }}
@@ -17,7 +17,7 @@
 
 {{- define "parley.llm-proxy.from" -}}
 {{ include "parley.fromCallers" (dict "root" .root "callers" (list "edge" "conversation") "port" "grpc") }}
-{{- include "parley.fromOperators" . }}
+{{- include "parley.fromOpsClients" . }}
 {{- end -}}
 
 {{- define "parley.llm-proxy.to" -}}

@@ -1,9 +1,13 @@
-{{/* Helm runs hooks by weight before it creates other resources, so all resources that the Job needs are hooks too. */}}
+{{/*
+Helm runs hooks by weight before it creates other resources, so all resources that the Job needs are hooks too. `helm uninstall` does not
+delete hooks. So a failed Job is deleted as well, after Helm has printed its log.
+*/}}
 {{- define "parley.hook" -}}
 {{- if .root.Values.migrations.hook }}
 helm.sh/hook: pre-install,pre-upgrade
 helm.sh/hook-weight: {{ .weight | quote }}
-helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded,hook-failed
+helm.sh/hook-output-log-policy: hook-failed
 {{- end }}
 {{- end -}}
 

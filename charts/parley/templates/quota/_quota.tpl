@@ -4,7 +4,7 @@
 
 {{- define "parley.quota.from" -}}
 {{ include "parley.fromCallers" (dict "root" .root "callers" (list "edge" "conversation") "port" "grpc") }}
-{{- include "parley.fromOperators" . }}
+{{- include "parley.fromOpsClients" . }}
 {{- end -}}
 
 {{- define "parley.quota.to" -}}

@@ -1,12 +1,12 @@
-import type { DemoSiteOptions } from "./site.ts";
+import type { SampleShopOptions } from "./shop.ts";
 
 /** Reads the environment. Throws without EDGE_URL and PUBLIC_KEY. */
-export function readConfig(env: NodeJS.ProcessEnv = process.env): DemoSiteOptions {
+export function readConfig(env: NodeJS.ProcessEnv = process.env): SampleShopOptions {
   const edgeUrl = env.EDGE_URL || "";
   const publicKey = env.PUBLIC_KEY || "";
   const port = Number(env.PORT || 8090);
   if (!URL.canParse(edgeUrl) || !publicKey || !Number.isInteger(port)) {
-    throw new Error("EDGE_URL must be the service's origin, PUBLIC_KEY a public key, and PORT a number if it is set");
+    throw new Error("EDGE_URL must be the edge's origin, PUBLIC_KEY a public key, and PORT a number if it is set");
   }
   return { edgeUrl: new URL(edgeUrl).origin, publicKey, port, host: env.HOST || "127.0.0.1" };
 }

@@ -1,1 +1,1 @@
-export { type DemoSite, type DemoSiteOptions, policyFor, startDemoSite } from "./site.ts";
+export { type SampleShop, type SampleShopOptions, startSampleShop } from "./shop.ts";

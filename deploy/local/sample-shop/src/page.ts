@@ -1,10 +1,10 @@
-import { CHOICES, type Choices, choicesQuery, widgetAttributes } from "./choices.ts";
 import { GOODS, TERMS } from "./goods.ts";
 import { Html, html } from "./html.ts";
+import { OPTIONS, type Settings, settingsQuery, widgetAttributes } from "./settings.ts";
 
 /** The widget's origin and public key. */
 export interface Embed {
-  /** The service's origin. */
+  /** The edge's origin. */
   readonly edgeUrl: string;
   readonly publicKey: string;
 }
@@ -20,13 +20,13 @@ export function isPage(path: string): path is PagePath {
 }
 
 /** Renders a page of the shop, with the script element that embeds the widget. */
-export function renderPage(path: PagePath, choices: Choices, embed: Embed): string {
-  const query = choicesQuery(choices);
+export function renderPage(path: PagePath, settings: Settings, embed: Embed): string {
+  const query = settingsQuery(settings);
   const link = (to: PagePath, name: string) =>
     html`<a href="${to}${query}"${new Html(to === path ? ' aria-current="page"' : "")}>${name}</a>`;
-  const attributes = Object.entries(widgetAttributes(choices)).map(([name, value]) => html` ${name}="${value}"`);
+  const attributes = Object.entries(widgetAttributes(settings)).map(([name, value]) => html` ${name}="${value}"`);
   return html`<!doctype html>
-<html lang="en" dir="${choices.dir}">
+<html lang="en" dir="${settings.dir}">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -36,7 +36,7 @@ export function renderPage(path: PagePath, choices: Choices, embed: Embed): stri
     <script async src="${embed.edgeUrl}/widget.js" data-public-key="${embed.publicKey}"${attributes}></script>
   </head>
   <body>
-    ${settingsForm(path, choices)}
+    ${settingsForm(path, settings)}
     <header>
       <p class="name">Sample shop</p>
       <nav aria-label="Shop">${link("/", "Things")} ${link("/delivery", "Delivery and returns")}</nav>
@@ -72,10 +72,10 @@ function terms(): Html {
       <p><button type="button" data-parley="open">Ask something else</button></p>`;
 }
 
-function settingsForm(path: PagePath, choices: Choices): Html {
-  const select = (name: keyof Choices, label: string) => {
-    const options = CHOICES[name].map(
-      (value) => html`<option${new Html(value === choices[name] ? " selected" : "")}>${value}</option>`,
+function settingsForm(path: PagePath, settings: Settings): Html {
+  const select = (name: keyof Settings, label: string) => {
+    const options = OPTIONS[name].map(
+      (value) => html`<option${new Html(value === settings[name] ? " selected" : "")}>${value}</option>`,
     );
     return html`<label>${label} <select name="${name}">${options}</select></label>`;
   };

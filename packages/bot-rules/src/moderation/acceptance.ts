@@ -1,15 +1,15 @@
 import { compilePattern, type Matcher, PatternRefused } from "./pattern.ts";
 import { PatternSet } from "./pattern-set.ts";
 
-/** The largest sum of the sizes of a bot's patterns: the worst text of 4,000 characters then takes about 0.2 s of a thread. */
+/** Limit for the sum of the sizes of a bot's patterns. At the limit, the worst text of 4,000 characters takes a thread about 0.2 s. */
 export const MAX_BOT_SIZE = 2_000;
 /**
- * Classes of thousands of characters take long to compile; ordinary patterns take some 10 ms. The limit leaves a busy machine room to save
- * ordinary patterns, and a match time to compile what was saved.
+ * Ordinary patterns compile in about 10 ms; character classes of thousands of characters take much longer. The limit is high enough for
+ * ordinary patterns on a busy machine, and low enough that a match job can compile the stored patterns within its own time limit.
  */
 const MAX_COMPILE_MS = 1_000;
 
-/** A pattern that is to be saved beside the bot's other patterns. */
+/** A pattern to save, and the bot's other patterns. */
 export type Candidate = { pattern: string; isForReplies: boolean; others: readonly string[] };
 
 /** Throws PatternRefused unless the pattern may be saved. */
@@ -21,25 +21,25 @@ export function requireAcceptable({ pattern, isForReplies, others }: Candidate):
   if (size > MAX_BOT_SIZE)
     throw new PatternRefused(
       "patterns_too_large",
-      `the bot's patterns are too large together: with this one, of size ${matcher.size}, their size is ${size}, and ${MAX_BOT_SIZE} is the most; remove a pattern, or use fewer or smaller counts`,
+      `the bot's patterns are too large: with this pattern of size ${matcher.size} their total size is ${size}, the limit is ${MAX_BOT_SIZE}; remove a pattern, or use fewer or smaller repetition counts such as {0,20}`,
     );
-  if (performance.now() - startedAt > MAX_COMPILE_MS) throw slowToCompile();
+  if (performance.now() - startedAt > MAX_COMPILE_MS) throw slowToCompileError();
 }
 
-export function slowToCompile(): PatternRefused {
+export function slowToCompileError(): PatternRefused {
   return new PatternRefused(
     "patterns_too_large",
-    "the bot's patterns take too long to compile; use fewer or smaller classes of characters",
+    "the bot's patterns take too long to compile; use fewer or smaller character classes",
   );
 }
 
-/** Throws PatternRefused unless replies can be held back for the pattern. */
-export function requireReplyPattern({ longest, test }: Matcher): void {
-  if (longest === Number.POSITIVE_INFINITY)
+/** Throws PatternRefused unless the pattern's matches have a bounded, positive length, which ReplyFilter requires. */
+export function requireReplyPattern({ maxMatchLength, test }: Matcher): void {
+  if (maxMatchLength === Number.POSITIVE_INFINITY)
     throw new PatternRefused(
       "invalid_argument",
-      "a pattern for replies needs an end to what it can match: write {0,20} where it has *, {1,20} where it has +",
+      "the length of what a pattern for replies matches must be limited: write {0,20} instead of *, and {1,20} instead of +",
     );
-  if (longest === 0 || test(""))
-    throw new PatternRefused("invalid_argument", "a pattern for replies must not match where there is no text");
+  if (maxMatchLength === 0 || test(""))
+    throw new PatternRefused("invalid_argument", "a pattern for replies must not match the empty string");
 }

@@ -1,34 +1,34 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { clusters, isBase, lastCluster } from "./clusters.ts";
+import { lastClusterStart, splitIntoPieces, startsCluster } from "./clusters.ts";
 import { normalise } from "./normalise.ts";
 
 const everyCharacter = function* () {
   for (let code = 0; code <= 0x10ffff; code++) if (code < 0xd800 || code > 0xdfff) yield String.fromCodePoint(code);
 };
 
-test("no character that composes with one before it is a place to cut", () => {
+test("no character that composes with the preceding one starts a cluster", () => {
   const composing = new Set<string>();
   for (const character of everyCharacter()) {
     const [first, ...others] = character.normalize("NFD");
-    // Only what comes together again composes; Hangul syllables come of three at most.
+    // Characters that NFC does not compose again are excluded.
     if (first !== undefined && others.length > 0 && character.normalize("NFC") === character)
       for (const other of others) composing.add(other);
   }
   expect(composing.size).toBeGreaterThan(50);
-  const wrong = [...everyCharacter()].filter((character) => {
+  const exceptions = [...everyCharacter()].filter((character) => {
     const [first = ""] = character.normalize("NFKD");
-    return composing.has(first) && isBase(character);
+    return composing.has(first) && startsCluster(character);
   });
-  expect(wrong).toEqual([]);
+  expect(exceptions).toEqual([]);
 });
 
-test("folding brings no invisible character back", () => {
+test("NFKC of a visible character contains no invisible character", () => {
   const invisible = /\p{Default_Ignorable_Code_Point}/u;
-  const wrong = [...everyCharacter()].filter(
+  const exceptions = [...everyCharacter()].filter(
     (character) => !invisible.test(character) && invisible.test(character.normalize("NFKC")),
   );
-  expect(wrong).toEqual([]);
+  expect(exceptions).toEqual([]);
 });
 
 const anyText = fc.array(
@@ -54,11 +54,11 @@ const anyText = fc.array(
   { maxLength: 30 },
 );
 
-test("a text's pieces are normalised one by one as the whole is", () => {
+test("the pieces of a text have the same normal form as the whole text", () => {
   fc.assert(
     fc.property(anyText, (characters) => {
       const text = characters.join("");
-      const found = [...clusters(text, normalise)];
+      const found = [...splitIntoPieces(text, normalise)];
       expect(found.map(({ raw }) => raw).join("")).toBe(text);
       expect(found.map(({ normal }) => normal).join("")).toBe(normalise(text));
     }),
@@ -66,13 +66,13 @@ test("a text's pieces are normalised one by one as the whole is", () => {
   );
 });
 
-test("what stands before the last cluster is normalised the same, whatever follows", () => {
+test("appending text changes the normal form of the last cluster only", () => {
   fc.assert(
     fc.property(anyText, anyText, (before, after) => {
       const text = before.join("");
-      const settled = text.slice(0, lastCluster(text));
-      const rest = text.slice(settled.length) + after.join("");
-      expect(normalise(settled) + normalise(rest)).toBe(normalise(settled + rest));
+      const stable = text.slice(0, lastClusterStart(text));
+      const rest = text.slice(stable.length) + after.join("");
+      expect(normalise(stable) + normalise(rest)).toBe(normalise(stable + rest));
     }),
     { numRuns: 2_000 },
   );

@@ -2,17 +2,17 @@ import { DURATION_BUCKETS, Histogram, type Registry } from "@parley/service-kit"
 
 const RESULTS = ["ok", "queue_full", "wait_timeout", "match_timeout", "failed"] as const;
 
-export type MatchResult = (typeof RESULTS)[number];
+export type JobOutcome = (typeof RESULTS)[number];
 
 export function matchDurations(registry: Registry): Histogram<"result"> {
   const histogram = new Histogram({
     name: "parley_moderation_duration_seconds",
-    help: "Time until a text was matched against a bot's patterns, or a pattern checked, waiting included; by result: ok, or refused by queue_full, wait_timeout, match_timeout or failed.",
+    help: "Time to match a text against a bot's patterns or to check a pattern, including queueing, by result: ok, or refused as queue_full, wait_timeout, match_timeout or failed.",
     labelNames: ["result"],
     buckets: DURATION_BUCKETS,
     registers: [registry],
   });
-  // A series that began with its first refusal would hide that one from rate().
+  // Start every series at 0. rate() would miss the first refusal in a series that starts with it.
   for (const result of RESULTS) histogram.zero({ result });
   return histogram;
 }

@@ -1,16 +1,16 @@
 import { normalise } from "./normalise.ts";
 import type { Pattern, Verdict } from "./pattern.ts";
-import type { PatternThreads } from "./pattern-threads.ts";
+import type { PatternThreadPool } from "./pattern-thread-pool.ts";
 
-/** A bot's patterns for messages, in the order they are tried. */
+/** A bot's patterns for messages in order of precedence, and their JSON for the threads. */
 export type MessagePatterns = { list: readonly Pattern[]; json: string };
 
-/** A bot's patterns for messages, as `moderate` needs them for each message. */
+/** Prepares a bot's patterns for `moderate`, so that their JSON is not built for every message. */
 export function messagePatterns(list: readonly Pattern[]): MessagePatterns {
   return { list, json: patternsJson(list) };
 }
 
-/** Patterns as a thread gets them. */
+/** Returns the JSON of patterns for PatternThreadPool.match. */
 export function patternsJson(patterns: readonly Pick<Pattern, "pattern">[]): string {
   return JSON.stringify(patterns.map(({ pattern }) => pattern));
 }
@@ -20,15 +20,15 @@ export function patternsJson(patterns: readonly Pick<Pattern, "pattern">[]): str
  * `moderation_overloaded` if the message could not be matched in time.
  */
 export async function moderate(
-  threads: Pick<PatternThreads, "match">,
+  threads: Pick<PatternThreadPool, "match">,
   workspaceId: string,
   message: string,
   patterns: MessagePatterns,
   botFallback: string,
 ): Promise<Verdict | undefined> {
   if (patterns.list.length === 0) return undefined;
-  const job = { patterns: patterns.json, text: normalise(message), from: 0, isWhole: true };
-  const { hit } = await threads.match(workspaceId, job);
-  const pattern = patterns.list[hit];
+  const job = { patterns: patterns.json, text: normalise(message), searchFrom: 0, isTextComplete: true };
+  const { index } = await threads.match(workspaceId, job);
+  const pattern = patterns.list[index];
   return pattern && { reason: pattern.reason, fallback: pattern.fallback || botFallback };
 }

@@ -1,8 +1,9 @@
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
 
 /**
- * A text as patterns see it: invisible characters taken out, then composed, with compatibility forms folded (full-width letters,
- * ligatures). In this order, so that nothing invisible keeps a letter and its accent apart; folding brings no invisible ones back.
+ * Returns the normal form that patterns are matched against. Removes invisible characters, then applies NFKC, which composes letters with
+ * their accents and folds compatibility forms (full-width letters, ligatures). An invisible character could separate a letter from its
+ * accent, so it is removed first. NFKC creates no invisible characters.
  */
 export function normalise(text: string): string {
   return text.replace(INVISIBLE, "").normalize("NFKC");

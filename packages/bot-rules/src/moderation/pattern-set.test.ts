@@ -34,7 +34,7 @@ const patterns = fc.array(
 );
 const text = fc.string({ unit: fc.constantFrom("a", "b", "c", "A", " ", "\n", "é", "👋"), maxLength: 60 });
 
-test("the first of many patterns that matches is the first that matches by itself", () => {
+test("the first match of a set is the first of its patterns that matches individually", () => {
   fc.assert(
     fc.property(patterns, fc.array(text, { minLength: 1, maxLength: 4 }), (sources, texts) => {
       const set = new PatternSet(sources);
@@ -45,7 +45,7 @@ test("the first of many patterns that matches is the first that matches by itsel
   );
 }, 30_000);
 
-test("the first of several groups of patterns that matches decides, and a later group is tried too", () => {
+test("patterns of several groups keep their order", () => {
   const large = Array.from({ length: 9 }, (_, number) => `x{200}${number}`);
   const set = new PatternSet([...large, "late", ...large, "later"]);
   expect(set.size).toBeGreaterThan(3_000);
@@ -54,7 +54,7 @@ test("the first of several groups of patterns that matches decides, and a later 
   expect(set.firstMatch(`${"x".repeat(200)}3 late`)).toBe(3);
 });
 
-test("a match before the place to look from, or at the end of a text that goes on, does not count", () => {
+test("ignores a match before the start position, and a match at the end of an incomplete text", () => {
   const set = new PatternSet(["secret"]);
   expect(set.firstMatch("secret word", 1)).toBe(-1);
   expect(set.firstMatch("a secret", 1, false)).toBe(-1);
@@ -62,8 +62,8 @@ test("a match before the place to look from, or at the end of a text that goes o
   expect(set.firstMatch("a secret.", 1, false)).toBe(0);
 });
 
-/** Patterns whose automaton has a state for each set of places where "buy" stood among the last 60 characters. */
-const ATTACK = Array.from({ length: 50 }, (_, number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`);
+/** Patterns whose automaton has a state for each set of positions of "buy" in the last 60 characters. */
+const SLOW_PATTERNS = Array.from({ length: 50 }, (_, number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`);
 
 function randomMessage(length: number): string {
   let message = "";
@@ -79,9 +79,9 @@ function heapMiB(): number {
   return process.memoryUsage().heapUsed / 2 ** 20;
 }
 
-test("2,000 fresh random messages leave at most 16 MiB behind, with 50 patterns whose automata grow with each", () => {
+test("2,000 random messages leave at most 16 MiB in use, with 50 patterns whose automata grow with each message", () => {
   const before = heapMiB();
-  const set = new PatternSet(ATTACK);
+  const set = new PatternSet(SLOW_PATTERNS);
   for (let count = 0; count < 2_000; count++) set.firstMatch(randomMessage(20));
   const grownMiB = heapMiB() - before;
   expect(set.firstMatch("")).toBe(-1);
@@ -93,16 +93,20 @@ const letters = (count: number, ...alphabet: readonly string[]) =>
   Array.from({ length: count }, () => alphabet[Math.floor(Math.random() * alphabet.length)]).join("");
 
 test.each([
-  ["whose automata grow with each text", ATTACK.slice(0, 13), () => letters(1_600, "buy", "sell", "a", "go ")],
+  ["whose automata grow with each text", SLOW_PATTERNS.slice(0, 13), () => letters(1_600, "buy", "sell", "a", "go ")],
   [
-    "that are everywhere in their text",
+    "that match partially everywhere in the text",
     Array.from({ length: 7 }, (_, number) => `a.{0,136}z${number}`),
     () => letters(4_000, "a", "b"),
   ],
   ["with long counts", Array.from({ length: 7 }, (_, number) => `[ab]{280}z${number}`), () => letters(4_000, "a", "b")],
-  ["with classes", Array.from({ length: 7 }, (_, number) => `a\\pL{0,136}z${number}`), () => letters(4_000, "a", "b")],
+  [
+    "with character classes",
+    Array.from({ length: 7 }, (_, number) => `a\\pL{0,136}z${number}`),
+    () => letters(4_000, "a", "b"),
+  ],
 ])(
-  "a bot's largest patterns %s take less than 0.5 s of the processor for 4,000 characters",
+  "a bot's largest patterns %s take less than 0.5 s of CPU time for 4,000 characters",
   (_, patterns, text) => {
     const set = new PatternSet(patterns);
     expect(set.size).toBeGreaterThan(MAX_BOT_SIZE * 0.95);

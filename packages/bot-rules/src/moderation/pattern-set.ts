@@ -2,25 +2,26 @@ import { RE2JS, RE2Set } from "re2js";
 import { compilePattern, type Matcher, toSource } from "./pattern.ts";
 
 /**
- * Patterns are matched in groups of this size: one pass over the text for each. The automaton of a larger group has more states than can
- * be kept.
+ * Largest total size of a group of patterns. One pass over the text matches a group. The automaton of a larger group has more states than
+ * fit into AUTOMATON_BYTES.
  */
 const GROUP_SIZE = 250;
 /**
- * Memory for the automaton of a group; ordinary patterns need less. re2js clears a full automaton, and goes on without one if that does
- * not help: both take time that is linear in the text.
+ * Memory limit for the automaton of a group. Ordinary patterns need less. re2js clears a full automaton, and matches without one if that
+ * does not help. Both take time linear in the text.
  */
 const AUTOMATON_BYTES = 128 * 1024;
 
+/** A compiled group. `first` is the index of its first pattern. */
 type Group = { first: number; set: RE2Set };
 
-/** The patterns of a bot. One match takes time proportional to `size` and to the text; memory stays below `bytes`. */
+/** The compiled patterns of a bot. The time of a match is proportional to `size` and to the text; memory stays below `bytes`. */
 export class PatternSet {
-  /** The sum of the patterns' sizes. */
+  /** Sum of the patterns' sizes. */
   readonly size: number;
-  /** Characters (UTF-16 units) that a match of any of them has at most; Infinity when there is no bound. */
-  readonly longest: number;
-  /** Bytes of memory that the programs and the automata take at most, approximately. */
+  /** Length of the longest possible match of any pattern in UTF-16 units; Infinity if there is no bound. */
+  readonly maxMatchLength: number;
+  /** Approximate upper bound for the memory of the programs and automata. */
   readonly bytes: number;
   readonly #matchers: readonly Matcher[];
   readonly #groups: readonly Group[];
@@ -29,35 +30,39 @@ export class PatternSet {
   constructor(patterns: readonly string[]) {
     this.#matchers = patterns.map(compilePattern);
     this.size = sum(this.#matchers.map(({ size }) => size));
-    this.longest = Math.max(0, ...this.#matchers.map(({ longest }) => longest));
+    this.maxMatchLength = Math.max(0, ...this.#matchers.map(({ maxMatchLength }) => maxMatchLength));
     let first = 0;
     this.#groups = groupCounts(this.#matchers).map((count) => {
       const group = { first, set: compileSet(patterns.slice(first, first + count)) };
       first += count;
       return group;
     });
-    // A program is there twice: in its group, and by itself to find where it matches.
+    // Twice, because each pattern has a program of its own, which finds the position of a match, besides the group's.
     this.bytes = 2 * sum(this.#matchers.map(({ bytes }) => bytes)) + this.#groups.length * AUTOMATON_BYTES;
   }
 
   /**
-   * Returns the index of the first pattern that matches, -1 if none does. A match that begins before `from` is ignored; so is one at the
-   * text's very end unless `isWhole`, because text that follows could change it.
+   * Returns the index of the first pattern that matches, -1 if none does. Ignores matches that start before `searchFrom`. Unless the text is
+   * complete, also ignores matches at its end, because text that follows could change them.
    */
-  firstMatch(text: string, from = 0, isWhole = true): number {
+  firstMatch(text: string, searchFrom = 0, isTextComplete = true): number {
     for (const { first, set } of this.#groups)
       for (const index of set.match(text))
-        if ((from === 0 && isWhole) || this.#counts(first + index, text, from, isWhole)) return first + index;
+        if (
+          (searchFrom === 0 && isTextComplete) ||
+          this.#matchesWithin(first + index, text, searchFrom, isTextComplete)
+        )
+          return first + index;
     return -1;
   }
 
-  #counts(index: number, text: string, from: number, isWhole: boolean): boolean {
-    const span = this.#matchers[index]?.find(text, from);
-    return span !== undefined && (isWhole || span.end < text.length);
+  #matchesWithin(index: number, text: string, searchFrom: number, isTextComplete: boolean): boolean {
+    const span = this.#matchers[index]?.find(text, searchFrom);
+    return span !== undefined && (isTextComplete || span.end < text.length);
   }
 }
 
-/** Divides patterns into groups in their order; returns how many each has. */
+/** Divides patterns into groups without changing their order. Returns the number of patterns in each group. */
 function groupCounts(matchers: readonly Matcher[]): number[] {
   const counts: number[] = [];
   let room = 0;

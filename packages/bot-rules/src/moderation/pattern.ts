@@ -1,26 +1,26 @@
 import { RE2JS } from "re2js";
-import { longestMatch } from "./longest-match.ts";
+import { maxMatchLength } from "./max-match-length.ts";
 import { programOf } from "./program.ts";
 
-/** A moderation pattern as it is stored; an empty fallback stands for the bot's own. */
+/** A stored moderation pattern. An empty fallback means the bot's fallback. */
 export type Pattern = { pattern: string; reason: string; fallback: string };
 
-/** Where a match begins and ends. */
+/** Start and end of a match. */
 export type Span = { start: number; end: number };
 
 export type Matcher = {
   test(text: string): boolean;
-  /** The first match that does not begin before `from`, with the text before it in view; slower than `test`. */
+  /** Returns the first match that starts at or after `from`. Assertions such as \b also see the text before it. Slower than `test`. */
   find(text: string, from: number): Span | undefined;
-  /** Characters (UTF-16 units) that a match has at most; Infinity when there is no bound. */
-  longest: number;
-  /** Instructions of its program: the work that one character of text may cost. */
+  /** Length of the longest possible match in UTF-16 units; Infinity if there is no bound. */
+  maxMatchLength: number;
+  /** Number of instructions in its program: the work for one character of text in the worst case. */
   size: number;
-  /** Bytes of memory that its program takes, approximately. */
+  /** Approximate memory of its program. */
   bytes: number;
 };
 
-/** Why a text is not to be shown, and what to show instead. */
+/** Why a text is blocked, and the text to show instead. */
 export type Verdict = { reason: string; fallback: string };
 
 /** The largest size of a pattern. */
@@ -29,7 +29,7 @@ export const MAX_PATTERN_SIZE = 300;
 const BYTES_PER_INSTRUCTION = 300;
 const BYTES_PER_RUNE = 4;
 
-/** A pattern is refused: a stable code, and a sentence for its author. */
+/** Error for a pattern that is not accepted. `code` is stable; the message is for the pattern's author. */
 export class PatternRefused extends Error {
   readonly code: PatternRefusalCode;
 
@@ -42,14 +42,14 @@ export class PatternRefused extends Error {
 
 export type PatternRefusalCode = "invalid_argument" | "pattern_too_large" | "patterns_too_large";
 
-/** Compiles a pattern that ignores case. Throws PatternRefused. */
+/** Compiles a pattern, case-insensitively. Throws PatternRefused if it is not valid or too large. */
 export function compilePattern(pattern: string): Matcher {
   const compiled = parse(toSource(pattern));
   const size = compiled.programSize();
   if (size > MAX_PATTERN_SIZE)
     throw new PatternRefused(
       "pattern_too_large",
-      `the pattern is too large once its repetitions are written out: its size is ${size}, and ${MAX_PATTERN_SIZE} is the most; use fewer or smaller counts`,
+      `the pattern is too large when its repetitions are expanded: its size is ${size}, the limit is ${MAX_PATTERN_SIZE}; use fewer or smaller repetition counts such as {0,20}`,
     );
   return {
     test: (text) => compiled.test(text),
@@ -57,13 +57,13 @@ export function compilePattern(pattern: string): Matcher {
       const matcher = compiled.matcher(text);
       return matcher.find(from) ? { start: matcher.start(), end: matcher.end() } : undefined;
     },
-    longest: longestMatch(compiled),
+    maxMatchLength: maxMatchLength(compiled),
     size,
     bytes: size * BYTES_PER_INSTRUCTION + countRunes(compiled) * BYTES_PER_RUNE,
   };
 }
 
-/** A pattern as re2js gets it: composed, because texts are. */
+/** Returns the pattern's source for re2js. It is composed (NFC), because the texts are. */
 export function toSource(pattern: string): string {
   return pattern.normalize("NFC");
 }
@@ -81,7 +81,7 @@ function parse(source: string): RE2JS {
   }
 }
 
-/** A class such as \pL lists more than a thousand runes; the copies of a repetition share one list. */
+/** Counts the runes in a program's lists. A class such as \pL has more than a thousand; expanded repetitions share one list. */
 function countRunes(compiled: RE2JS): number {
   const lists = new Set(programOf(compiled).inst.map(({ runes }) => runes));
   return [...lists].reduce((sum, runes) => sum + (runes?.length ?? 0), 0);

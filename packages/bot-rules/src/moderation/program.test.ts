@@ -1,9 +1,9 @@
 import { RE2JS } from "re2js";
 import { expect, test } from "vitest";
-import { longestMatch } from "./longest-match.ts";
+import { maxMatchLength } from "./max-match-length.ts";
 import { programOf } from "./program.ts";
 
-test("re2js keeps a pattern's program in re2Input.prog, with its instructions in inst and their characters in runes", () => {
+test("re2js stores a pattern's program in re2Input.prog, its instructions in inst and their characters in runes", () => {
   const compiled = RE2JS.compile("a[b-d]");
   expect(compiled.re2Input).toHaveProperty("prog.start");
   expect(compiled.re2Input).toHaveProperty("prog.inst");
@@ -13,8 +13,8 @@ test("re2js keeps a pattern's program in re2Input.prog, with its instructions in
   expect([first, second].map((each) => Array.from(each?.runes ?? []))).toEqual([[97], [98, 100]]);
 });
 
-test("a pattern whose program is not where it is known to be cannot be measured", () => {
+test("maxMatchLength throws if re2Input.prog is missing", () => {
   const compiled = RE2JS.compile("a");
   (compiled.re2Input as unknown as { prog: unknown }).prog = undefined;
-  expect(() => longestMatch(compiled)).toThrow("cannot be measured");
+  expect(() => maxMatchLength(compiled)).toThrow("cannot be measured");
 });

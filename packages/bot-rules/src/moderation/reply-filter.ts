@@ -1,100 +1,107 @@
-import { clusters, isLowSurrogate, lastCluster, type Piece } from "./clusters.ts";
+import { isLowSurrogate, lastClusterStart, type Piece, splitIntoPieces } from "./clusters.ts";
 import { normalise } from "./normalise.ts";
 
-/** The first of a reply's patterns that matches a text, as `PatternThreads.match` finds it. */
-export type Look = (text: string, from: number, isWhole: boolean) => Promise<{ hit: number; longest: number }>;
+/** Matches a text against the reply's patterns, as `PatternThreadPool.match` does. */
+export type MatchText = (
+  text: string,
+  searchFrom: number,
+  isTextComplete: boolean,
+) => Promise<{ index: number; maxMatchLength: number }>;
 
-/** A run of marks and invisible characters longer than this is no text, and is not waited for. */
+/** A longer run of marks and invisible characters is no readable text. The filter does not wait for its end. */
 const MAX_PENDING_CHARACTERS = 1_024;
-/** At most so much text is added for one look, because a look takes time in proportion to its text. */
+/** Most text that is added for one match, because the time of a match is proportional to its text. */
 const MAX_SLICE_CHARACTERS = 4_000;
 
 /**
- * Lets a reply through, piece by piece, without ever letting out a character that a pattern matches. What it lets out lies so far
- * behind what it has seen that no match can still reach it: the length of the longest match of any pattern. A match counts once
- * something follows it, or the reply has ended, because a boundary after it (`\b`, `$`) depends on that.
+ * Passes a reply on as it arrives, but never a character that a pattern matches. It holds back as many characters as the longest possible
+ * match of any pattern has, so that no later match can include a character that was released. A match counts when more text follows it
+ * or the reply has ended, because an assertion after it (`\b`, `$`) depends on that.
  */
 export class ReplyFilter {
-  readonly #look: Look;
-  #hit: number | undefined;
-  /** The end of what has come: more text could still change its normal form. */
+  readonly #matchText: MatchText;
+  #matchedPattern: number | undefined;
+  /** The last cluster, whose normal form more text could still change. */
   #pending = "";
   #held: Piece[] = [];
-  /** The normal form of what is held, after the last character of what was let out. */
+  /** The last released character, on which an assertion may depend, and the normal form of the held text. */
   #normal = "";
+  /** Length of the released part of `#normal`. */
   #contextLength = 0;
 
-  /** Every pattern that `look` tries was accepted for replies. */
-  constructor(look: Look) {
-    this.#look = look;
+  /** Requires that all patterns of `matchText` were accepted for replies. */
+  constructor(matchText: MatchText) {
+    this.#matchText = matchText;
   }
 
-  /** The index of a pattern, once it has matched: nothing is let out any more. */
-  get hit(): number | undefined {
-    return this.#hit;
+  /** Index of the pattern that has matched; undefined if none has. After a match no text is released. */
+  get matchedPattern(): number | undefined {
+    return this.#matchedPattern;
   }
 
-  /** Takes more of the reply, well-formed; returns what may be shown of it now. Must not be called again before it has returned. */
+  /** Adds well-formed text of the reply. Returns the text to release. The caller must await it before the next call. */
   async push(text: string): Promise<string> {
-    let shown = "";
-    for (const slice of slices(text)) shown += await this.#pushSlice(slice);
-    return shown;
+    let released = "";
+    for (const slice of slices(text)) released += await this.#pushSlice(slice);
+    return released;
   }
 
-  /** The reply is whole; returns what is left of it to show. */
+  /** Ends the reply. Returns the held text, or "" if a pattern has matched. */
   async end(): Promise<string> {
     this.#hold(this.#pending);
     this.#pending = "";
     await this.#search(true);
-    return this.#hit === undefined ? this.#letOut(Number.POSITIVE_INFINITY) : "";
+    return this.#matchedPattern === undefined ? this.#release(Number.POSITIVE_INFINITY) : "";
   }
 
-  async #pushSlice(text: string): Promise<string> {
-    const come = this.#pending + text;
-    const last = lastCluster(come);
-    const cut = come.length - last > MAX_PENDING_CHARACTERS ? come.length : last;
-    this.#pending = come.slice(cut);
-    this.#hold(come.slice(0, cut));
-    const longest = await this.#search(false);
-    return this.#hit === undefined ? this.#letOut(this.#normal.length - this.#contextLength - longest) : "";
+  async #pushSlice(slice: string): Promise<string> {
+    const text = this.#pending + slice;
+    const last = lastClusterStart(text);
+    const end = text.length - last > MAX_PENDING_CHARACTERS ? text.length : last;
+    this.#pending = text.slice(end);
+    this.#hold(text.slice(0, end));
+    const maxMatchLength = await this.#search(false);
+    return this.#matchedPattern === undefined
+      ? this.#release(this.#normal.length - this.#contextLength - maxMatchLength)
+      : "";
   }
 
-  /** Looks for a match in what is held; returns the length of the longest match there can be. */
-  async #search(isWhole: boolean): Promise<number> {
-    if (this.#hit !== undefined) return 0;
-    const { hit, longest } = await this.#look(this.#normal, this.#contextLength, isWhole);
-    if (hit >= 0) this.#hit = hit;
-    return longest;
+  /** Searches the held text for a match. Returns the length of the longest possible match. */
+  async #search(isTextComplete: boolean): Promise<number> {
+    if (this.#matchedPattern !== undefined) return 0;
+    const { index, maxMatchLength } = await this.#matchText(this.#normal, this.#contextLength, isTextComplete);
+    if (index >= 0) this.#matchedPattern = index;
+    return maxMatchLength;
   }
 
   #hold(text: string): void {
-    for (const piece of clusters(text, normalise)) {
+    for (const piece of splitIntoPieces(text, normalise)) {
       this.#held.push(piece);
       this.#normal += piece.normal;
     }
   }
 
-  /** Lets out what takes at most so many characters of the normal form, from the front. */
-  #letOut(characters: number): string {
-    let out = "";
-    let left = characters;
+  /** Releases held text from the front, at most `characters` of its normal form. */
+  #release(characters: number): string {
+    let released = "";
+    let remaining = characters;
     let normalLength = 0;
-    for (let piece = this.#held[0]; piece !== undefined && left > 0; piece = this.#held[0]) {
-      const [now, later] = divide(piece, left);
-      if (now === "") break;
-      const length = later === undefined ? piece.normal.length : now.length;
-      out += now;
-      left -= length;
+    for (let piece = this.#held[0]; piece !== undefined && remaining > 0; piece = this.#held[0]) {
+      const [head, rest] = splitPiece(piece, remaining);
+      if (head === "") break;
+      const length = rest === undefined ? piece.normal.length : head.length;
+      released += head;
+      remaining -= length;
       normalLength += length;
-      if (later === undefined) this.#held.shift();
-      else this.#held[0] = later;
+      if (rest === undefined) this.#held.shift();
+      else this.#held[0] = rest;
     }
-    this.#forget(normalLength);
-    return out;
+    this.#trimContext(normalLength);
+    return released;
   }
 
-  /** Keeps of what was let out the one character that a boundary after it depends on. */
-  #forget(normalLength: number): void {
+  /** Drops released text from `#normal`, except its last character. */
+  #trimContext(normalLength: number): void {
     if (normalLength === 0) return;
     const end = this.#contextLength + normalLength;
     const context = end - (isLowSurrogate(this.#normal.charCodeAt(end - 1)) ? 2 : 1);
@@ -103,8 +110,11 @@ export class ReplyFilter {
   }
 }
 
-/** What of a piece takes at most so many characters of its normal form, and the rest; all or nothing unless it is its own normal form. */
-function divide(piece: Piece, characters: number): [now: string, later: Piece | undefined] {
+/**
+ * Splits a piece after at most `characters` of its normal form. A piece that normalising changes is not split: the head is all of it or
+ * nothing.
+ */
+function splitPiece(piece: Piece, characters: number): [head: string, rest: Piece | undefined] {
   const { raw, normal } = piece;
   if (normal.length <= characters) return [raw, undefined];
   if (raw !== normal) return ["", piece];
@@ -113,7 +123,7 @@ function divide(piece: Piece, characters: number): [now: string, later: Piece | 
   return [raw.slice(0, cut), { raw: rest, normal: rest }];
 }
 
-/** A text in parts of bounded length, none of which ends within a character. */
+/** Splits a text into slices of bounded length, never within a surrogate pair. */
 function* slices(text: string): Generator<string> {
   for (let from = 0; from < text.length; ) {
     const to = from + MAX_SLICE_CHARACTERS;

@@ -5,47 +5,50 @@ import { type Candidate, requireAcceptable } from "./acceptance.ts";
 import { type PatternRefusalCode, PatternRefused } from "./pattern.ts";
 import { PatternSet } from "./pattern-set.ts";
 
-/** A text to match. `patterns` is a JSON array of them: the key of their compiled set, and cheap to send. */
-export type MatchJob = { kind: "match"; patterns: string; text: string; from: number; isWhole: boolean };
+/**
+ * A text to match against `patterns`, a JSON array: it is cheap to send and the cache key of the compiled set. For `searchFrom` and
+ * `isTextComplete` see PatternSet.firstMatch.
+ */
+export type MatchJob = { kind: "match"; patterns: string; text: string; searchFrom: number; isTextComplete: boolean };
 export type CheckJob = Candidate & { kind: "check" };
 export type Job = MatchJob | CheckJob;
 
 export type Match = {
   /** Index of the first pattern that matches; -1 if none does. */
-  hit: number;
-  /** Characters (UTF-16 units) that a match of any of the patterns has at most. */
-  longest: number;
+  index: number;
+  /** Length of the longest possible match of any pattern in UTF-16 units. */
+  maxMatchLength: number;
 };
 
 export type Answer =
   /** Sent once, when the thread can take its first job. */
   | { kind: "ready" }
-  /** `compiledSize` is the size of the patterns if they had to be compiled for this job. */
+  /** `compiledSize` is the size of the patterns if this job compiled them, undefined if they were cached. */
   | { kind: "matched"; match: Match; compiledSize: number | undefined }
   | { kind: "checked"; refusal: Refusal | undefined }
   /** A stored pattern cannot be compiled. */
   | { kind: "unusable"; refusal: Refusal };
 
-/** An answer, and the milliseconds that the thread worked for it. */
+/** An answer, and the time that the job took in the thread. */
 export type Message = { answer: Answer; workMs: number };
 
 export type Refusal = { code: PatternRefusalCode; message: string };
 
-/** Compiled sets, by their patterns; the least recently used go first. */
 const MAX_SETS_BYTES = 16 * 1024 * 1024;
 
+/** LRU cache of compiled sets, by the JSON of their patterns. */
 const sets = new LRUCache<string, PatternSet>({ maxSize: MAX_SETS_BYTES, sizeCalculation: ({ bytes }) => bytes });
 
-function match({ patterns, text, from, isWhole }: MatchJob): Answer {
-  const known = sets.get(patterns);
-  const set = known ?? new PatternSet(JSON.parse(patterns) as string[]);
-  if (known === undefined) sets.set(patterns, set);
-  const { longest, size } = set;
-  const hit = set.firstMatch(text, from, isWhole);
-  return { kind: "matched", match: { hit, longest }, compiledSize: known === undefined ? size : undefined };
+function match({ patterns, text, searchFrom, isTextComplete }: MatchJob): Answer {
+  const cached = sets.get(patterns);
+  const set = cached ?? new PatternSet(JSON.parse(patterns) as string[]);
+  if (cached === undefined) sets.set(patterns, set);
+  const { maxMatchLength, size } = set;
+  const index = set.firstMatch(text, searchFrom, isTextComplete);
+  return { kind: "matched", match: { index, maxMatchLength }, compiledSize: cached === undefined ? size : undefined };
 }
 
-function answer(job: Job): Answer {
+function run(job: Job): Answer {
   try {
     if (job.kind === "match") return match(job);
     requireAcceptable(job);
@@ -57,14 +60,14 @@ function answer(job: Job): Answer {
   }
 }
 
-// On Linux a priority belongs to a thread. The service's own thread gets the processor first.
+// The service's main thread has priority. On Linux the call affects this thread only; elsewhere it would affect the whole process.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
-// An error that is not caught ends the thread: its job fails, and the next one gets a new thread.
+// An uncaught error ends the thread. PatternThreadPool then fails the job and starts a new thread for the next one.
 parentPort?.on("message", (job: Job) => {
   const startedAt = performance.now();
-  const answered = answer(job);
-  send({ answer: answered, workMs: performance.now() - startedAt });
+  const answer = run(job);
+  send({ answer, workMs: performance.now() - startedAt });
 });
 send({ answer: { kind: "ready" }, workMs: 0 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { WorkspaceShares } from "./workspace-shares.ts";
 
-test("a workspace may work 250 ms ahead of its share", () => {
+test("allows a burst of 250 ms", () => {
   const shares = new WorkspaceShares(0.25);
   shares.charge("a", 250, 10_000);
   expect(shares.waitMs("a", 10_000)).toBe(0);
@@ -10,7 +10,7 @@ test("a workspace may work 250 ms ahead of its share", () => {
   expect(shares.waitMs("a", 10_040)).toBe(0);
 });
 
-test("over a minute a workspace that always has work gets its share of the time, and 250 ms more", () => {
+test("over a minute, a busy workspace gets its share of the time and one burst", () => {
   const shares = new WorkspaceShares(0.25);
   let now = 5_000;
   let worked = 0;
@@ -24,14 +24,14 @@ test("over a minute a workspace that always has work gets its share of the time,
   expect(worked).toBeLessThan(60_000 * 0.25 + 250 + 40);
 });
 
-test("idle time is not saved up", () => {
+test("idle time does not increase the burst", () => {
   const shares = new WorkspaceShares(0.25);
   shares.charge("a", 1, 0);
   shares.charge("a", 260, 1_000_000);
   expect(shares.waitMs("a", 1_000_000)).toBe(40);
 });
 
-test("what one workspace does costs another nothing", () => {
+test("work of one workspace does not delay another", () => {
   const shares = new WorkspaceShares(0.25);
   shares.charge("a", 10_000, 0);
   expect(shares.waitMs("b", 0)).toBe(0);

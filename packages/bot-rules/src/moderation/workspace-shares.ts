@@ -1,31 +1,28 @@
 import { LRUCache } from "lru-cache";
 
-/** Work that a workspace may do ahead of its share, in milliseconds of a thread. */
+/** The token bucket's burst: thread time that an idle workspace may use at once. */
 const BURST_MS = 250;
 const MAX_WORKSPACES = 10_000;
 
-/**
- * Limits each workspace to a share of a thread's time, as a token bucket does: work that was done must be paid off by time that passes.
- * Times are milliseconds of a clock that never goes back.
- */
+/** Limits each workspace to a share of a thread's time, with a token bucket. Times are milliseconds of a monotonic clock. */
 export class WorkspaceShares {
   readonly #share: number;
-  /** When what a workspace has done is paid off. */
-  readonly #paidAt = new LRUCache<string, number>({ max: MAX_WORKSPACES });
+  /** The time at which a workspace's bucket is full again. */
+  readonly #fullAt = new LRUCache<string, number>({ max: MAX_WORKSPACES });
 
   /** `share` is in (0, 1]. */
   constructor(share: number) {
     this.#share = share;
   }
 
-  /** Adds work that a workspace has done. */
+  /** Subtracts thread time that a workspace has used. */
   charge(workspaceId: string, workMs: number, nowMs: number): void {
-    const paidAt = Math.max(this.#paidAt.get(workspaceId) ?? 0, nowMs);
-    this.#paidAt.set(workspaceId, paidAt + workMs / this.#share);
+    const fullAt = Math.max(this.#fullAt.get(workspaceId) ?? 0, nowMs);
+    this.#fullAt.set(workspaceId, fullAt + workMs / this.#share);
   }
 
-  /** Milliseconds until a workspace may work again; 0 if it may now. */
+  /** Returns the time until the workspace's next job may start; 0 if it may start now. */
   waitMs(workspaceId: string, nowMs: number): number {
-    return Math.max(0, (this.#paidAt.get(workspaceId) ?? 0) - BURST_MS / this.#share - nowMs);
+    return Math.max(0, (this.#fullAt.get(workspaceId) ?? 0) - BURST_MS / this.#share - nowMs);
   }
 }

@@ -7,27 +7,29 @@ const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,31}$/;
 const SECRET = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const MAX_URL_CHARACTERS = 2_000;
 const MAX_DESCRIPTION_CHARACTERS = 2_000;
-const MAX_CHOSEN = 64;
+const MAX_SELECTED_TOOLS = 64;
 
-/** What stands between an MCP server's name and its tool's in the name that a model calls. */
+/** Separates the server's name from the tool's name in the name by which a model calls an MCP tool. */
 export const SERVER_SEPARATOR = "__";
 
 export type HttpToolDefinition = { description: string; method: string; url: string; parameters: string };
 export type McpServerDefinition = { url: string; only: readonly string[] };
 
-/** Throws an Error with a sentence fit for whoever gave the names. */
+// The functions below throw an Error if the definition is not valid. Its message is shown to the author of the tool.
+
+/** Checks the names of a tool and of its secret. */
 export function requireNames({ name, secret }: { name: string; secret: string }): void {
   if (!NAME.test(name) || name.includes(SERVER_SEPARATOR))
-    throw new Error("name must be 1 to 32 of A-Z a-z 0-9 _ -, begin with a letter, and hold no two _ in a row");
+    throw new Error("name must be 1 to 32 of A-Z a-z 0-9 _ -, start with a letter, and not contain __");
   if (secret !== "" && !SECRET.test(secret))
-    throw new Error("secret must be the name of one in LLM_CONFIG's tool_secrets");
+    throw new Error("secret must be the name of a secret in LLM_CONFIG's tool_secrets");
 }
 
-/** Throws an Error with a sentence fit for whoever wrote the tool. */
+/** Checks an HTTP tool. */
 export function requireHttpTool({ description, method, url, parameters }: HttpToolDefinition): void {
   if (description.trim() === "" || description.length > MAX_DESCRIPTION_CHARACTERS || description.includes("\0"))
     throw new Error(
-      `description must tell the model what the tool is for, in at most ${MAX_DESCRIPTION_CHARACTERS} characters`,
+      `description must explain the tool to the model in at most ${MAX_DESCRIPTION_CHARACTERS} characters`,
     );
   if (!METHODS.some((each) => each === method)) throw new Error(`method must be one of ${METHODS.join(", ")}`);
   requireLength(url);
@@ -36,15 +38,15 @@ export function requireHttpTool({ description, method, url, parameters }: HttpTo
   const names = placeholdersOf(url);
   const missing = names.find((name) => !isRequired(schema, name));
   if (missing !== undefined)
-    throw new Error(`parameters must describe ${missing}, which stands in the url, and require it`);
+    throw new Error(`parameters must describe and require ${missing}, because the url contains it`);
 }
 
-/** Throws an Error with a sentence fit for whoever wrote the URL or chose the tools. */
+/** Checks an MCP server. `only` selects some of its tools. */
 export function requireMcpServer({ url, only }: McpServerDefinition): void {
   requireLength(url);
   requireWebUrl(url);
-  if (only.length > MAX_CHOSEN || only.some((name) => name === "" || name.length > 128 || name.includes("\0")))
-    throw new Error(`only must be at most ${MAX_CHOSEN} names of the server's tools`);
+  if (only.length > MAX_SELECTED_TOOLS || only.some((name) => name === "" || name.length > 128 || name.includes("\0")))
+    throw new Error(`only must be at most ${MAX_SELECTED_TOOLS} names of the server's tools`);
 }
 
 function requireLength(url: string): void {

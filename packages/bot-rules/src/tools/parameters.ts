@@ -3,19 +3,19 @@ import { RE2JS } from "re2js";
 
 const MAX_SCHEMA_CHARACTERS = 16 * 1024;
 
-/** What a tool's arguments may be. */
+/** The parsed JSON Schema of a tool's arguments. */
 export type Parameters = {
-  /** The schema as a model is shown it. */
+  /** The schema to send to a model. */
   schema: Record<string, unknown>;
-  /** What is wrong with arguments, for the model that gave them; undefined when nothing is. */
+  /** Returns an error message for the model that sent the arguments; undefined if they are valid. */
   problemWith(values: unknown): string | undefined;
 };
 
-/** Reads the JSON Schema of a tool's arguments. Throws an Error with a sentence fit for whoever wrote it. */
+/** Parses the JSON Schema of a tool's arguments. Throws an Error whose message is shown to the author of the tool. */
 export function readParameters(text: string): Parameters {
   if (text.length > MAX_SCHEMA_CHARACTERS)
     throw new Error(`parameters must have at most ${MAX_SCHEMA_CHARACTERS} characters`);
-  // Which version of the standard it is written for makes no difference to what tools use of it.
+  // The draft is ignored, because the keywords that tools use are the same in all drafts.
   const { $schema: _, ...schema } = parseObject(text);
   if (schema.type !== "object") throw new Error('parameters must be a JSON Schema of "type": "object"');
   const ajv = new Ajv2020({ strict: false, validateFormats: false, inlineRefs: false, code: { regExp } });
@@ -42,14 +42,14 @@ function compile(ajv: Ajv2020, schema: Record<string, unknown>) {
     return ajv.compile(schema);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : "not understood";
-    throw new Error(`parameters are no JSON Schema that can be checked: ${reason}`, { cause });
+    throw new Error(`parameters are not a JSON Schema that can be checked: ${reason}`, { cause });
   }
 }
 
-// A schema's `pattern` is matched against what a model was talked into: in linear time only.
+// Matches a schema's `pattern` in linear time, because a visitor can make a model send any argument.
 function regExp(pattern: string): Pick<RegExp, "test"> & { toString: () => string } {
   const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
-  // Ajv takes two that read alike for one.
+  // Ajv deduplicates patterns by toString().
   return { test: (text) => compiled.test(text), toString: () => pattern };
 }
 regExp.code = "regExp";

@@ -2,49 +2,49 @@ const PLACEHOLDER = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 type Scalar = string | number | boolean;
 
-/** The names in braces, each once. */
+/** Returns the distinct names in braces. */
 export function placeholdersOf(template: string): string[] {
   return [...new Set([...template.matchAll(PLACEHOLDER)].map(([, name = ""]) => name))];
 }
 
-/** Throws an Error with a sentence fit for whoever wrote the template, unless it is a URL with names in braces in its path and query. */
+/** Throws an Error for the template's author unless it is a URL with placeholders in its path and query only. */
 export function requireUrlTemplate(template: string): void {
   const [one, other] = ["a", "b"].map((letter) => template.replaceAll(PLACEHOLDER, letter)) as [string, string];
-  if (/[{}]/.test(one)) throw new Error("url may hold braces around the name of an argument only, as in {order_id}");
+  if (/[{}]/.test(one)) throw new Error("url must use braces around an argument's name only, as in {order_id}");
   if (!URL.canParse(one) || !URL.canParse(other) || new URL(one).origin !== new URL(other).origin)
-    throw new Error("url must be a URL in which braces stand in the path or the query only");
+    throw new Error("url must be a URL with braces in its path or query only");
   requireWebUrl(one);
 }
 
-/** Throws an Error with a sentence fit for whoever wrote the URL, unless it is one of http or https, in full and as browsers write it. */
+/** Throws an Error for the URL's author unless it is an http or https URL in normal form, without credentials and fragment. */
 export function requireWebUrl(text: string): void {
   if (!URL.canParse(text) || !["http:", "https:"].includes(new URL(text).protocol))
-    throw new Error("url must begin with http:// or https://");
+    throw new Error("url must start with http:// or https://");
   const url = new URL(text);
   if (url.username !== "" || url.password !== "")
-    throw new Error("url must not hold a user name or password: name a secret");
-  if (url.hash !== "") throw new Error("url must not hold a #");
+    throw new Error("url must not contain a user name or password; use a secret");
+  if (url.hash !== "") throw new Error("url must not contain a #");
   if (url.href !== text) throw new Error(`url must be written in full, as in ${url.href}`);
 }
 
 /**
- * Returns a template's URL with its arguments in their places, and the arguments that have none. Undefined when one is missing, is no
- * plain value, or could lead a server to another path than the template's.
+ * Replaces a template's placeholders with arguments. Returns the URL and the arguments without a placeholder. Returns undefined if an
+ * argument is missing, is not a string, number or boolean, or could make a server see another path than the template's.
  */
 export function expandUrl(
   template: string,
   values: Readonly<Record<string, unknown>>,
 ): { url: URL; rest: Record<string, unknown> } | undefined {
   const rest = { ...values };
-  let isWhole = true;
+  let isComplete = true;
   const text = template.replaceAll(PLACEHOLDER, (_, name: string) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
     delete rest[name];
     if (isScalar(value) && value !== "") return encode(value);
-    isWhole = false;
+    isComplete = false;
     return "";
   });
-  if (!isWhole || !keepsPath(pathOf(template.replaceAll(PLACEHOLDER, "x")), pathOf(text))) return undefined;
+  if (!isComplete || !keepsPath(pathOf(template.replaceAll(PLACEHOLDER, "x")), pathOf(text))) return undefined;
   const url = new URL(text);
   return url.href === text ? { url, rest } : undefined;
 }
@@ -61,23 +61,23 @@ function pathOf(url: string): string {
   return url.slice(0, url.search(/\?|$/));
 }
 
-/** Ours, two that proxies and a server may add, and one that finds nothing left to decode. */
+/** Our own encoding, two that proxies and a server may decode, and one pass that finds nothing left to decode. */
 const MAX_DECODINGS = 4;
 const UNSAFE = /[\p{Cc}\uFFFD]/u;
-/** Empty, "." or ".." to some server: Java's cut a segment at its semicolon, Windows trims dots and spaces. */
+/** Segments that some servers treat as empty, "." or "..": Java servers cut a segment at its semicolon, Windows trims dots and spaces. */
 const DOTS = /^[.\s]*(;|$)/;
 
 /**
- * Whether a path with arguments has the segments of the same path with "x" for each, also for a server that decodes it more than once.
- * A proxy routes by the path that it decodes: nginx sends /orders/..%2Fadmin to where /admin leads.
+ * Returns whether the expanded path has the same segments as the template's path with "x" for each argument, even if a server decodes it
+ * more than once. For example, nginx decodes a path before routing: it routes /orders/..%2Fadmin like /admin.
  */
-function keepsPath(plain: string, filled: string): boolean {
-  const [expected, segments] = [segmentsOf(plain), segmentsOf(filled)];
+function keepsPath(reference: string, expanded: string): boolean {
+  const [expected, segments] = [segmentsOf(reference), segmentsOf(expanded)];
   if (expected === undefined || segments?.length !== expected.length) return false;
   return segments.every((each, index) => each === expected[index] || !(DOTS.test(each) || UNSAFE.test(each)));
 }
 
-/** Returns a path's segments after every decoding that a server may do; undefined if there are more than MAX_DECODINGS to do. */
+/** Returns a path's segments after all decodings; undefined if it needs more than MAX_DECODINGS. */
 function segmentsOf(path: string): string[] | undefined {
   let text = path;
   for (let count = 0; count < MAX_DECODINGS; count++) {
@@ -88,7 +88,7 @@ function segmentsOf(path: string): string[] | undefined {
   return undefined;
 }
 
-/** Decodes %XX, and %uXXXX as IIS does, and folds full-width and other compatibility characters. Bytes that are not UTF-8 become U+FFFD. */
+/** Decodes %XX, and %uXXXX like IIS, and folds full-width and other compatibility characters. Invalid UTF-8 becomes U+FFFD. */
 function decode(text: string): string {
   return text
     .replaceAll(/(?:%[0-9a-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll("%", ""), "hex").toString())

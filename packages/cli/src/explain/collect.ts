@@ -5,7 +5,7 @@ import type { Admin } from "../admin/call.ts";
 import { requireField } from "../admin/require-field.ts";
 import { CliError } from "../errors.ts";
 
-/** The records of every service about one turn. `missing` names the services that could not be read. */
+/** The records of one turn from all services. `missing` lists the services that could not be read. */
 export type Explained = {
   workspaceId: string;
   turn: TurnRecord;

@@ -40,11 +40,15 @@ function timesBelow(turn: TurnRecord, { wallMs, phases, closeMs, settleMs }: Tim
   const isRecorded = phases.every(({ name }) => name !== "unrecorded");
   const wall = timeLine("wall", wallMs, isRecorded ? "" : `by the database's clock; ${unrecorded(turn)}`);
   if (turn.status === "streaming" || turn.status === "blocked") return wall;
-  const close = timeLine("close", closeMs, "from the end until the outcome was stored");
+  const close = timeLine("close", closeMs, "from the end of the response until the outcome was stored");
   return (
     wall +
     close +
-    timeLine("settle", settleMs, turn.isSettling ? "pending in the outbox" : "from then until it was settled")
+    timeLine(
+      "settle",
+      settleMs,
+      turn.isSettling ? "pending in the outbox" : "from the stored outcome until quota settled the turn",
+    )
   );
 }
 

@@ -18,7 +18,7 @@ const done = create(TurnRecordSchema, {
   closedAt: "2026-11-21T10:00:00.100Z",
 });
 
-test("computes the close time as the open time in the database minus the phases after opening", () => {
+test("computes the close time as opened to closed (database) minus the phases after opening (edge)", () => {
   const times = timesOf(done, undefined);
   expect(times).toMatchObject({ wallMs: 100, closeMs: 5, settleMs: undefined });
   expect(times.phases.map(({ ms }) => ms)).toEqual([1, 9, 10, 80]);
@@ -31,7 +31,7 @@ test("computes the settle time from settled_at, or from the usage ledger entry w
   expect(timesOf(done, create(TurnEntrySchema, { state: "held" })).settleMs).toBeUndefined();
 });
 
-test("uses the open time in the database when the edge reported no phases", () => {
+test("returns the time from opening to closing as one phase when the edge reported no phases", () => {
   const turn = create(TurnRecordSchema, { status: "interrupted", openMicroseconds: 7_250_000n });
   expect(timesOf(turn, undefined)).toEqual({
     wallMs: 7_250,

@@ -22,9 +22,10 @@ export async function createServiceDatabase(
   const own = new URL(adminUrl);
   own.username = target.role;
   own.password = target.rolePassword;
-  const open = (url: string, maxConnections: number) =>
-    openDatabase({ url, applicationName: "test", maxConnections }, createLogger("test", "silent"));
-  const [database, admin] = [open(own.href, 30), open(adminUrl, 5)];
+  const log = createLogger("test", "silent");
+  const options = { applicationName: "test" };
+  const database = openDatabase({ ...options, url: own.href, maxConnections: 30 }, log);
+  const admin = openDatabase({ ...options, url: adminUrl, maxConnections: 5, queryTimeoutMs: 0 }, log);
   return {
     database,
     admin,

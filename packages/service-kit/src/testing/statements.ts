@@ -25,7 +25,7 @@ export async function statementsOf(
   return statements.filter(({ text }) => !/^(BEGIN|COMMIT|ROLLBACK|SET|FETCH)/.test(text));
 }
 
-/** Returns the tables that a statement scans sequentially, in its plan for these values or in its generic plan. */
+/** Returns the tables that a statement scans sequentially, once per scan: in its plan for these values, then in its generic plan. */
 export async function tablesScanned(admin: Database, { text, values }: Statement): Promise<string[]> {
   const plans = [
     await admin.query(`EXPLAIN (FORMAT JSON) ${text}`, values),

@@ -3,8 +3,8 @@ import { promisify } from "node:util";
 import { nodeFlags } from "@parley/test-support";
 import { expect, test } from "vitest";
 
-// Prints the SDK's modules that are loaded.
-const WATCH = `data:text/javascript,${encodeURIComponent(`
+// A module that prints each import of OpenTelemetry's SDK.
+const LOG_SDK_IMPORTS = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from "node:module";
   registerHooks({ resolve(specifier, context, next) {
     if (/opentelemetry[/.](sdk|exporter|ts)/.test(specifier)) console.log("loaded", specifier);
@@ -22,12 +22,12 @@ async function startWith(settings: string): Promise<string> {
     console.log("tracer", typeof tracer());
     await lifecycle.close();
   `;
-  const args = [...nodeFlags, "--import", WATCH, "--input-type=module", "--eval", script];
+  const args = [...nodeFlags, "--import", LOG_SDK_IMPORTS, "--input-type=module", "--eval", script];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: new URL("../..", import.meta.url) });
   return stdout;
 }
 
-test("without settings, installs no tracer and loads nothing of the SDK", async () => {
+test("without settings, installs no tracer and loads no module of the SDK", async () => {
   expect(await startWith("undefined")).toBe("tracer undefined\n");
 });
 

@@ -20,7 +20,7 @@ export interface Launcher {
 export function createLauncher(bot: BotConfig, options: Options, onClick: () => void): Launcher {
   const [chat, loadFailed] = launcherWords(options.lang);
   const label = bot.name ? `${chat}: ${bot.name}` : chat;
-  const hint = el("p", { class: "hint", role: "alert" });
+  const loadError = el("p", { class: "load-error", role: "alert" });
   const button = el(
     "button",
     { class: "launcher", type: "button", "aria-label": label, "aria-expanded": "false", onclick: onClick },
@@ -29,7 +29,7 @@ export function createLauncher(bot: BotConfig, options: Options, onClick: () => 
   const root = el(
     "section",
     { class: "root", "aria-label": label, dir: options.isRightToLeft ? "rtl" : "ltr" },
-    hint,
+    loadError,
     button,
   );
   root.dataset.side = (options.position ?? bot.position) === "bottom-left" ? "left" : "right";
@@ -43,7 +43,7 @@ export function createLauncher(bot: BotConfig, options: Options, onClick: () => 
     root,
     button,
     showError(isShown) {
-      hint.textContent = isShown ? loadFailed : "";
+      loadError.textContent = isShown ? loadFailed : "";
     },
   };
 }

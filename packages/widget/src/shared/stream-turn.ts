@@ -4,8 +4,8 @@ import { sseParser } from "./sse.ts";
 /** The service sends a heartbeat every 15 s. After three missed ones the connection counts as lost. */
 const SILENCE_TIMEOUT_MS = 45_000;
 
-/** Longer than a page that is being unloaded runs on. */
-const UNLOAD_MS = 250;
+/** Longer than a page keeps running while it is being unloaded. */
+const UNLOAD_GRACE_MS = 250;
 
 /** How long the service may take to close the stream after `done`. */
 const CLOSE_TIMEOUT_MS = 2_000;
@@ -63,7 +63,7 @@ export async function streamTurn(request: TurnRequest): Promise<void> {
     }
     // The browser aborts the requests of a page that is being unloaded. The page has saved the partial reply and must
     // not show an error, so wait until it is gone.
-    await new Promise((resolve) => setTimeout(resolve, UNLOAD_MS));
+    await new Promise((resolve) => setTimeout(resolve, UNLOAD_GRACE_MS));
     throw new Failure(navigator.onLine ? "network" : "offline");
   } finally {
     clearTimeout(silenceTimer);

@@ -6,8 +6,8 @@ import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 
 const system = useTestSystem();
 
-describe("the audit", () => {
-  test("counts what is on its way apart, and names the turns that the books have lost", async () => {
+describe("audit", () => {
+  test("counts turns in the outbox as waiting, and names turns that the usage ledger has lost", async () => {
     const audit = system.ops(AuditAdminService);
     const bot = await createBot(system.database);
     const { workspaceId } = bot;
@@ -22,8 +22,8 @@ describe("the audit", () => {
     });
     const settled = { id: workspaceId, doneMessages: 3, used: 3, ledger: 3, waiting: 0, differences: [] };
     await expect.poll(async () => (await audit.audit(month)).workspaces, { timeout: 8_000 }).toMatchObject([settled]);
-    const whole = await audit.audit({ workspaceId: "", month: "2026-10" });
-    expect(whole.workspaces.find((each) => each.id === workspaceId)).toMatchObject({
+    const everyWorkspace = await audit.audit({ workspaceId: "", month: "2026-10" });
+    expect(everyWorkspace.workspaces.find((each) => each.id === workspaceId)).toMatchObject({
       doneMessages: 1,
       used: 1,
       ledger: 1,
@@ -38,9 +38,9 @@ describe("the audit", () => {
     expect(await adminFailure(audit.audit({ workspaceId, month: "2026-13" }))).toMatchObject({
       code: Code.InvalidArgument,
     });
-    system.quota.away = true;
+    system.quota.isUnavailable = true;
     const away = await adminFailure(audit.audit(month));
-    system.quota.away = false;
+    system.quota.isUnavailable = false;
     expect(away).toMatchObject({ code: Code.Unavailable });
   });
 });

@@ -5,14 +5,16 @@ import { type AuditedQuota, audit } from "./audit.service.ts";
 
 const MAX_DIFFERENCES = 100;
 
-/** The admin service that compares the transcripts with the quota service's books. */
+/** Implements the admin service that reconciles turns with the quota service's usage. */
 export function auditAdmin(database: Database, quota: AuditedQuota): ServiceImpl<typeof AuditAdminService> {
   return {
-    async audit({ workspaceId, month: asked }) {
-      parseMonth(asked);
-      // A workspace that could not exist has neither turns nor books.
-      if (workspaceId !== "" && !isWorkspaceId(workspaceId)) return { balanced: true, month: asked, workspaces: [] };
-      const { month, workspaces } = await audit(database, quota, workspaceId, asked);
+    async audit(request) {
+      const { workspaceId } = request;
+      parseMonth(request.month);
+      // No workspace can have this id, so there are no turns and no usage to compare.
+      if (workspaceId !== "" && !isWorkspaceId(workspaceId))
+        return { balanced: true, month: request.month, workspaces: [] };
+      const { month, workspaces } = await audit(database, quota, workspaceId, request.month);
       return {
         month,
         balanced: workspaces.every(({ differences }) => differences.length === 0),

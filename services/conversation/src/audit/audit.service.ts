@@ -1,8 +1,8 @@
 import type { RpcClient } from "@parley/rpc";
 import type { QuotaService } from "@parley/rpc/quota";
 import type { Database } from "@parley/service-kit";
-import { listDone, readTranscripts, whichOpened } from "./audit.store.ts";
-import { agrees, type Books, type Difference, findDifferences, type Transcripts } from "./reconcile.ts";
+import { countDoneTurns, findOpenedTurns, listDoneTurns } from "./audit.store.ts";
+import { type Difference, findDifferences, isReconciled } from "./reconcile.ts";
 
 export type AuditedQuota = Pick<RpcClient<typeof QuotaService>, "getMonth" | "listMonthTurns">;
 
@@ -12,61 +12,61 @@ export type WorkspaceAudit = {
   used: number;
   ledger: number;
   held: number;
-  /** Done turns that wait in the outbox. */
+  /** The number of done turns in the outbox. */
   waiting: number;
   differences: Difference[];
 };
 
-/** An operator would rather wait for a quota service that restarts than start the audit anew. */
-const PATIENT = { timeoutMs: 30_000, waitForReady: true };
+/** If the quota service restarts, the audit waits for it instead of failing. */
+const QUOTA_CALL = { timeoutMs: 30_000, waitForReady: true };
 
 /**
- * Compares the transcripts of a UTC month ("YYYY-MM"; empty for the current one) with the quota service's books, for one workspace or,
- * for an empty id, for every one: first by counts and digests, then turn by turn where those differ.
+ * Reconciles the done turns of a UTC month with the quota service's usage. Compares counts and digests, and if these differ, turn by turn.
+ * An empty workspace id means every workspace. The month is "YYYY-MM", or empty for the current month.
  */
 export async function audit(
   database: Database,
   quota: AuditedQuota,
   workspaceId: string,
-  asked: string,
+  requestedMonth: string,
 ): Promise<{ month: string; workspaces: WorkspaceAudit[] }> {
-  const { month, workspaces } = await quota.getMonth({ workspaceId, month: asked }, PATIENT);
-  const transcripts = new Map(
-    (await readTranscripts(database, workspaceId, month)).map((each) => [each.workspaceId, each]),
-  );
-  const books = new Map(workspaces.map((each) => [each.workspaceId, each]));
-  const ids = [...new Set([...transcripts.keys(), ...books.keys()])].sort((a, b) => (a < b ? -1 : 1));
+  const { month, workspaces } = await quota.getMonth({ workspaceId, month: requestedMonth }, QUOTA_CALL);
+  const doneTurns = await countDoneTurns(database, workspaceId, month);
+  const turnsById = new Map(doneTurns.map((each) => [each.workspaceId, each]));
+  const usageById = new Map(workspaces.map((each) => [each.workspaceId, each]));
+  const ids = [...new Set([...turnsById.keys(), ...usageById.keys()])].sort((a, b) => (a < b ? -1 : 1));
   const audited: WorkspaceAudit[] = [];
   for (const id of ids) {
-    const told = transcripts.get(id) ?? { workspaceId: id, done: 0, digest: 0n };
-    const booked = books.get(id) ?? { workspaceId: id, used: 0, ledger: 0, held: 0, ledgerDigest: 0n };
-    audited.push(agrees(told, booked) ? unanimous(told, booked) : await lookCloser(database, quota, id, month));
+    const turns = turnsById.get(id) ?? { workspaceId: id, done: 0, digest: 0n };
+    const usage = usageById.get(id) ?? { workspaceId: id, used: 0, ledger: 0, held: 0, ledgerDigest: 0n };
+    const { used, ledger, held } = usage;
+    audited.push(
+      isReconciled(turns, usage)
+        ? { id, doneMessages: turns.done, used, ledger, held, waiting: 0, differences: [] }
+        : await compareTurns(database, quota, id, month),
+    );
   }
   return { month, workspaces: audited };
 }
 
-function unanimous({ workspaceId: id, done }: Transcripts, { used, ledger, held }: Books): WorkspaceAudit {
-  return { id, doneMessages: done, used, ledger, held, waiting: 0, differences: [] };
-}
-
-/** The order of the reads is what makes the answer exact while turns come and go; see Turns. */
-async function lookCloser(
+/** Compares a workspace turn by turn. The order of the reads keeps the result exact while turns run; see TurnSets. */
+async function compareTurns(
   database: Database,
   quota: AuditedQuota,
   workspaceId: string,
   month: string,
 ): Promise<WorkspaceAudit> {
-  const before = await listDone(database, workspaceId, month);
+  const before = await listDoneTurns(database, workspaceId, month);
   const counted = new Set<string>();
   const held = new Set<string>();
-  for await (const piece of quota.listMonthTurns({ workspaceId, month }, PATIENT)) {
-    for (const id of piece.counted) counted.add(id);
-    for (const id of piece.held) held.add(id);
+  for await (const page of quota.listMonthTurns({ workspaceId, month }, QUOTA_CALL)) {
+    for (const id of page.counted) counted.add(id);
+    for (const id of page.held) held.add(id);
   }
-  const { workspaces } = await quota.getMonth({ workspaceId, month }, PATIENT);
+  const { workspaces } = await quota.getMonth({ workspaceId, month }, QUOTA_CALL);
   const { used = 0, ledger = 0, held: holds = 0 } = workspaces[0] ?? {};
-  const after = await listDone(database, workspaceId, month);
-  const opened = await whichOpened(database, workspaceId, [...held]);
+  const after = await listDoneTurns(database, workspaceId, month);
+  const opened = await findOpenedTurns(database, workspaceId, [...held]);
   const differences = findDifferences(
     { settled: before.settled, counted, held, done: after.done, opened },
     { used, ledger },

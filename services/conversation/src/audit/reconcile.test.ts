@@ -1,24 +1,24 @@
 import { expect, test } from "vitest";
-import { agrees, findDifferences } from "./reconcile.ts";
+import { findDifferences, isReconciled } from "./reconcile.ts";
 
-const books = { workspaceId: "a", used: 2, ledger: 2, held: 0, ledgerDigest: 7n };
+const usage = { workspaceId: "a", used: 2, ledger: 2, held: 0, ledgerDigest: 7n };
 
-test("a workspace agrees when counts and turns do, and nothing is held", () => {
-  expect(agrees({ workspaceId: "a", done: 2, digest: 7n }, books)).toBe(true);
-  expect(agrees({ workspaceId: "a", done: 1, digest: 7n }, books)).toBe(false);
-  expect(agrees({ workspaceId: "a", done: 2, digest: 7n }, { ...books, ledger: 1 })).toBe(false);
-  expect(agrees({ workspaceId: "a", done: 2, digest: 7n }, { ...books, held: 1 })).toBe(false);
+test("isReconciled is true if the counts and digests are equal and nothing is held", () => {
+  expect(isReconciled({ workspaceId: "a", done: 2, digest: 7n }, usage)).toBe(true);
+  expect(isReconciled({ workspaceId: "a", done: 1, digest: 7n }, usage)).toBe(false);
+  expect(isReconciled({ workspaceId: "a", done: 2, digest: 7n }, { ...usage, ledger: 1 })).toBe(false);
+  expect(isReconciled({ workspaceId: "a", done: 2, digest: 7n }, { ...usage, held: 1 })).toBe(false);
 });
 
-test("equal counts of other turns do not agree", () => {
-  expect(agrees({ workspaceId: "a", done: 2, digest: 9n }, books)).toBe(false);
+test("isReconciled is false if the counts are equal but the turns differ", () => {
+  expect(isReconciled({ workspaceId: "a", done: 2, digest: 9n }, usage)).toBe(false);
 });
 
 const set = (...ids: string[]) => new Set(ids);
 const fine = { settled: set("1", "2"), counted: set("1", "2"), held: set(), done: set("1", "2"), opened: set() };
 
-test("what is on its way is no difference", () => {
-  // 3 was counted between the first and the last look; 4 is done and waits; 5 is open.
+test("findDifferences ignores turns in progress", () => {
+  // Turn 3 was settled between the first and the last read, turn 4 is done and in the outbox, turn 5 is open.
   const turns = {
     ...fine,
     counted: set("1", "2", "3"),
@@ -29,7 +29,7 @@ test("what is on its way is no difference", () => {
   expect(findDifferences(turns, { used: 3, ledger: 3 })).toEqual([]);
 });
 
-test("each kind of difference is named with its turn", () => {
+test("findDifferences returns the kind and the turn of each difference", () => {
   expect(findDifferences({ ...fine, counted: set("1") }, { used: 1, ledger: 1 })).toEqual([
     { kind: "reply_not_counted", turnId: "2" },
   ]);

@@ -1,19 +1,19 @@
-/** What the quota service's books say of a workspace's month; the digest is over the turn ids of the ledger. */
-export type Books = { workspaceId: string; used: number; ledger: number; held: number; ledgerDigest: bigint };
+/** A workspace's month in the quota service. The digest covers the turn ids of the usage ledger. */
+export type MonthUsage = { workspaceId: string; used: number; ledger: number; held: number; ledgerDigest: bigint };
 
-/** What the transcripts say of it; the digest is over the ids of the done turns. */
-export type Transcripts = { workspaceId: string; done: number; digest: bigint };
+/** A workspace's month in the turns table. The digest covers the ids of the done turns. */
+export type DoneTurns = { workspaceId: string; done: number; digest: bigint };
 
-/** The turns behind both, where a closer look is due. */
-export type Turns = {
-  /** Read first: done turns that had left the outbox, so the ledger has them by the time it is read. */
+/** The turn ids of a workspace's month, for the comparison turn by turn. Read in this order, so that turns in progress do not differ. */
+export type TurnSets = {
+  /** Read first: the done turns that are no longer in the outbox. The usage ledger has them when it is read. */
   settled: ReadonlySet<string>;
   /** Read second, from the quota service. */
   counted: ReadonlySet<string>;
   held: ReadonlySet<string>;
-  /** Read last: done turns, which every counted one was before it was counted. */
+  /** Read last: the done turns. A turn is done before it is counted. */
   done: ReadonlySet<string>;
-  /** Read last: those of `held` that were ever opened. */
+  /** Read last: the turns in `held` that were ever opened. */
   opened: ReadonlySet<string>;
 };
 
@@ -25,19 +25,18 @@ export type DifferenceKind =
 
 export type Difference = { kind: DifferenceKind; turnId: string };
 
-/** Whether a workspace needs a closer look. Counts can agree by chance, so the turns' digests are compared too. */
-export function agrees(transcripts: Transcripts, books: Books): boolean {
-  const { used, ledger, held, ledgerDigest } = books;
-  return transcripts.done === used && used === ledger && transcripts.digest === ledgerDigest && held === 0;
+/** Returns whether counts and digests are equal and nothing is held. Equal counts alone could be of different turns. */
+export function isReconciled(turns: DoneTurns, { used, ledger, held, ledgerDigest }: MonthUsage): boolean {
+  return turns.done === used && used === ledger && turns.digest === ledgerDigest && held === 0;
 }
 
-/** What does not agree, turn by turn. Because of the order in which the sets were read, none of it is merely on its way. */
-export function findDifferences(turns: Turns, { used, ledger }: Pick<Books, "used" | "ledger">): Difference[] {
-  const named = (kind: DifferenceKind, ids: ReadonlySet<string>) => [...ids].map((turnId) => ({ kind, turnId }));
+/** Returns the differences turn by turn. Thanks to the order in which the sets were read, a turn in progress is not among them. */
+export function findDifferences(turns: TurnSets, { used, ledger }: Pick<MonthUsage, "used" | "ledger">): Difference[] {
+  const differences = (kind: DifferenceKind, ids: ReadonlySet<string>) => [...ids].map((turnId) => ({ kind, turnId }));
   return [
     ...(used === ledger ? [] : [{ kind: "usage_is_not_ledger" as const, turnId: "" }]),
-    ...named("reply_not_counted", turns.settled.difference(turns.counted)),
-    ...named("counted_without_reply", turns.counted.difference(turns.done)),
-    ...named("held_without_turn", turns.held.difference(turns.opened)),
+    ...differences("reply_not_counted", turns.settled.difference(turns.counted)),
+    ...differences("counted_without_reply", turns.counted.difference(turns.done)),
+    ...differences("held_without_turn", turns.held.difference(turns.opened)),
   ];
 }

@@ -1,15 +1,13 @@
 import { Code } from "@connectrpc/connect";
 import { ModerationAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
-import type { Bot } from "../bots/bots.store.ts";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
-import { createBot } from "../testing/turns.ts";
+import { createBot, nameOf } from "../testing/turns.ts";
 
 const system = useTestSystem();
-const nameOf = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
 
 describe("moderation patterns", () => {
-  test("are kept in their order, checked when they are saved, and removed by their bot alone", async () => {
+  test("are listed in order, validated when they are added, and removed only through their own bot", async () => {
     const moderation = system.ops(ModerationAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];
     const { pattern } = await moderation.addPattern({ ...nameOf(bot), pattern: "one" });
@@ -29,7 +27,7 @@ describe("moderation patterns", () => {
     expect(await list()).toEqual(["two"]);
   });
 
-  test("for replies are taken when their matches have an end, and refused when they have none", async () => {
+  test("for replies are refused if the length of their matches has no upper bound", async () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);
     const add = (pattern: string, appliesTo: string) => moderation.addPattern({ ...nameOf(bot), pattern, appliesTo });
@@ -37,14 +35,14 @@ describe("moderation patterns", () => {
       expect((await add("sec(ret){1,3}", appliesTo)).pattern).toMatchObject({ appliesTo });
       expect(await adminFailure(add("secret.*", appliesTo))).toMatchObject({
         code: Code.InvalidArgument,
-        message: expect.stringContaining("needs an end"),
+        message: expect.stringContaining("must be limited"),
       });
     }
     expect((await add("secret.*", "")).pattern).toMatchObject({ appliesTo: "message" });
     expect(await adminFailure(add("secret", "question"))).toMatchObject({ code: Code.InvalidArgument });
   });
 
-  test("are refused beyond a size of 300 each and of 2,000 a bot, counting those for replies", async () => {
+  test("are refused above a size of 300 for one pattern and 2,000 for a bot, including reply patterns", async () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);
     const add = (pattern: string, appliesTo = "message") =>
@@ -52,20 +50,22 @@ describe("moderation patterns", () => {
     expect(await adminFailure(add(".{0,200}"))).toMatchObject({
       code: Code.InvalidArgument,
       stable: "pattern_too_large",
-      message: expect.stringMatching(/its size is 40\d, and 300 is the most; use fewer or smaller counts$/),
+      message: expect.stringMatching(
+        /its size is 40\d, the limit is 300; use fewer or smaller repetition counts such as \{0,20\}$/,
+      ),
     });
     const attack = (number: number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`;
     for (let number = 1; number <= 13; number++) await add(attack(number), number % 2 === 0 ? "reply" : "message");
     expect(await adminFailure(add(attack(14)))).toMatchObject({
       code: Code.ResourceExhausted,
       stable: "patterns_too_large",
-      message: expect.stringMatching(/with this one, of size 15\d, their size is 2[01]\d\d, and 2000 is the most/),
+      message: expect.stringMatching(/with this pattern of size 15\d their total size is 2[01]\d\d, the limit is 2000/),
     });
     await add("rude");
     expect((await moderation.listPatterns(nameOf(bot))).patterns).toHaveLength(14);
   });
 
-  test("are at most 100 a bot", async () => {
+  test("are limited to 100 per bot", async () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);
     for (let number = 0; number < 100; number++) await moderation.addPattern({ ...nameOf(bot), pattern: `p${number}` });

@@ -1,5 +1,5 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { PatternRefused, type PatternThreads } from "@parley/bot-rules/moderation";
+import { PatternRefused, type PatternThreadPool } from "@parley/bot-rules/moderation";
 import type { ModerationAdminService } from "@parley/rpc/conversation";
 import { type Database, invalid, notFound, ServiceError } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
@@ -9,10 +9,10 @@ import { type AppliesTo, deletePattern, insertPattern, listPatterns, type Stored
 const MAX_PATTERNS = 100;
 const DEFAULT_REASON = "blocked_pattern";
 
-/** The admin service of moderation patterns. */
+/** Implements the admin service of moderation patterns. */
 export function moderationAdmin(
   database: Database,
-  patternThreads: Pick<PatternThreads, "check">,
+  patternThreads: Pick<PatternThreadPool, "check">,
 ): ServiceImpl<typeof ModerationAdminService> {
   return {
     async addPattern(request) {
@@ -24,7 +24,9 @@ export function moderationAdmin(
       requireText("reason", reason, 100);
       const botId = await requireBotId(database, request);
       const others = (await listPatterns(database, workspaceId, botId)).map((each) => each.pattern);
-      await patternThreads.check(workspaceId, { pattern, isForReplies: appliesTo !== "message", others }).catch(refuse);
+      await patternThreads
+        .check(workspaceId, { pattern, isForReplies: appliesTo !== "message", others })
+        .catch(rethrow);
       const stored = await insertPattern(
         database,
         { workspaceId, botId },
@@ -56,7 +58,7 @@ function requireAppliesTo(text: string): AppliesTo {
   return appliesTo;
 }
 
-function refuse(error: unknown): never {
+function rethrow(error: unknown): never {
   if (!(error instanceof PatternRefused)) throw error;
   const { code, message } = error;
   throw new ServiceError(code === "patterns_too_large" ? "resource_exhausted" : "invalid_argument", code, message);

@@ -1,7 +1,7 @@
 import type { Pattern } from "@parley/bot-rules/moderation";
 import type { Database } from "@parley/service-kit";
 
-/** What a pattern is tried on: the visitor's message, the model's reply, or both. */
+/** The texts that a pattern is matched against: the visitor's message, the reply, or both. */
 export type AppliesTo = "message" | "reply" | "both";
 
 export type NewPattern = Pattern & { appliesTo: AppliesTo };
@@ -10,7 +10,7 @@ export type StoredPattern = NewPattern & { id: number };
 
 const PATTERN = 'pattern_id AS id, pattern, reason, fallback, applies_to AS "appliesTo"';
 
-/** Stores a pattern of a bot, unless it has `limit` already; undefined then. */
+/** Stores a pattern of a bot. Returns undefined if the bot has `limit` patterns already. */
 export async function insertPattern(
   database: Database,
   bot: { workspaceId: string; botId: string },
@@ -27,7 +27,7 @@ export async function insertPattern(
   return rows[0];
 }
 
-/** A bot's patterns in the order they are tried. */
+/** Lists a bot's patterns in the order in which they are matched. */
 export async function listPatterns(database: Database, workspaceId: string, botId: string): Promise<StoredPattern[]> {
   const { rows } = await database.query<StoredPattern>(
     `SELECT ${PATTERN} FROM conversation.moderation_patterns
@@ -37,7 +37,7 @@ export async function listPatterns(database: Database, workspaceId: string, botI
   return rows;
 }
 
-/** Removes a pattern; false when the bot has none of this id. */
+/** Deletes a pattern. Returns false if the bot has no pattern with this id. */
 export async function deletePattern(
   database: Database,
   workspaceId: string,

@@ -3,19 +3,18 @@ import { ToolAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
-import { createBot } from "../testing/turns.ts";
+import { createBot, nameOf } from "../testing/turns.ts";
 
 const system = useTestSystem();
-const nameOf = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
 const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
-const http = (given = {}) => ({
+const http = (overrides = {}) => ({
   case: "http" as const,
-  value: { description: "Finds an order.", method: "GET", url: "https://a.example/{id}", parameters, ...given },
+  value: { description: "Finds an order.", method: "GET", url: "https://a.example/{id}", parameters, ...overrides },
 });
 const mcp = (url: string, only: string[] = []) => ({ case: "mcp" as const, value: { url, only } });
 
 describe("tools", () => {
-  test("are put, replaced by name, listed by name and removed, each by its own bot alone", async () => {
+  test("are added, replaced by name, listed by name, and removed only through their own bot", async () => {
     const tools = system.ops(ToolAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];
     const put = (tool: NonNullable<Parameters<typeof tools.putTool>[0]["tool"]>) =>
@@ -39,16 +38,16 @@ describe("tools", () => {
   test.each([
     ["nothing", undefined, "tool is missing"],
     ["a tool of no kind", { name: "x" }, "http or mcp"],
-    ["a name that models cannot call", { name: "a b", kind: http() }, "name must be"],
-    ["a secret that is none's name", { name: "x", secret: "$KEY", kind: http() }, "tool_secrets"],
+    ["a name with a character that models do not accept", { name: "a b", kind: http() }, "name must be"],
+    ["a secret that is not a secret's name", { name: "x", secret: "$KEY", kind: http() }, "tool_secrets"],
     [
       "a URL that lets the model choose the host",
       { name: "x", kind: http({ url: "https://{id}.example/" }) },
-      "path or the query",
+      "path or query",
     ],
-    ["a schema that is none", { name: "x", kind: http({ parameters: "[]" }) }, "JSON object"],
+    ["a schema that is not a JSON object", { name: "x", kind: http({ parameters: "[]" }) }, "JSON object"],
     ["a server without http", { name: "x", kind: mcp("stdio:server") }, "http://"],
-  ])("of %s are refused with a word about what is wrong", async (_, tool, named) => {
+  ])("are refused with the reason: %s", async (_, tool, named) => {
     const bot = await createBot(system.database);
     const put = system.ops(ToolAdminService).putTool({ ...nameOf(bot), ...(tool && { tool }) });
     expect(await adminFailure(put)).toMatchObject({
@@ -57,13 +56,13 @@ describe("tools", () => {
     });
   });
 
-  test("are at most 20 a bot", async () => {
+  test("are limited to 20 per bot", async () => {
     const tools = system.ops(ToolAdminService);
     const bot = await createBot(system.database);
     const put = (name: string) => tools.putTool({ ...nameOf(bot), tool: { name, kind: http() } });
     for (let number = 0; number < 20; number++) await put(`t${number}`);
     expect(await adminFailure(put("more"))).toMatchObject({ code: Code.ResourceExhausted, stable: "too_many_tools" });
-    // One that is there can still be replaced.
+    // At the limit, a tool can still be replaced.
     await put("t7");
   });
 });

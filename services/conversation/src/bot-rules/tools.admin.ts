@@ -9,7 +9,7 @@ import { deleteTool, listTools, putTool, type ToolDefinition } from "./tools.sto
 
 const MAX_TOOLS = 20;
 
-/** The admin service of what bots may call. */
+/** Implements the admin service of bots' tools. */
 export function toolAdmin(database: Database): ServiceImpl<typeof ToolAdminService> {
   return {
     async putTool(request) {

@@ -1,11 +1,11 @@
 import type { Database } from "@parley/service-kit";
 
-/** A parley.llm.v1.Tool in protobuf's JSON. */
+/** A parley.llm.v1.Tool in protobuf's JSON format. */
 export type ToolDefinition = Record<string, unknown>;
 
 type Bot = { workspaceId: string; botId: string };
 
-/** Stores a tool of a bot in place of the one of its name; false when it would be one more than `limit`. */
+/** Adds a tool to a bot, or replaces the tool with this name. Returns false if the bot would have more than `limit` tools. */
 export async function putTool(
   database: Database,
   { workspaceId, botId }: Bot,
@@ -22,7 +22,7 @@ export async function putTool(
   return rowCount === 1;
 }
 
-/** A bot's tools, by name. */
+/** Lists a bot's tools, sorted by name. */
 export async function listTools(database: Database, { workspaceId, botId }: Bot): Promise<ToolDefinition[]> {
   const { rows } = await database.query<{ definition: ToolDefinition }>(
     "SELECT definition FROM conversation.tools WHERE workspace_id = $1 AND bot_id = $2 ORDER BY name",
@@ -31,7 +31,7 @@ export async function listTools(database: Database, { workspaceId, botId }: Bot)
   return rows.map((row) => row.definition);
 }
 
-/** Removes a tool; false when the bot has none of this name. */
+/** Deletes a tool. Returns false if the bot has no tool with this name. */
 export async function deleteTool(database: Database, { workspaceId, botId }: Bot, name: string): Promise<boolean> {
   const { rowCount } = await database.query(
     "DELETE FROM conversation.tools WHERE workspace_id = $1 AND bot_id = $2 AND name = $3",

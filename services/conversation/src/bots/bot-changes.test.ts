@@ -5,7 +5,7 @@ import { toBotPatch } from "./bot-changes.ts";
 
 const patchOf = (changes: MessageInitShape<typeof BotChangesSchema>) => toBotPatch(create(BotChangesSchema, changes));
 
-test("only what is set is changed", () => {
+test("toBotPatch contains only the fields that are set", () => {
   expect(toBotPatch(undefined)).toEqual({ display: {} });
   expect(patchOf({})).toEqual({ display: {} });
   expect(patchOf({ model: "", name: "Ada", borderRadius: 0, quickReplies: {}, customCssVars: {} })).toEqual({
@@ -14,7 +14,7 @@ test("only what is set is changed", () => {
   });
 });
 
-test("what a bot may look like is taken as it is", () => {
+test("toBotPatch keeps valid values unchanged", () => {
   const display = {
     welcomeMessage: "Hi 👋",
     logoUrl: "https://cdn.example/logo.svg",
@@ -55,6 +55,6 @@ test.each<[string, MessageInitShape<typeof BotChangesSchema>]>([
   ["custom_css_vars", { customCssVars: { values: { color: "red" } } }],
   ["custom_css_vars", { customCssVars: { values: { "--a": "</style>" } } }],
   ["custom_css_vars", { customCssVars: { values: { "--a": "URL(https://tracker.example)" } } }],
-])("%s is refused by its name: %o", (field, changes) => {
+])("toBotPatch names %s when it refuses %o", (field, changes) => {
   expect(() => patchOf(changes)).toThrow(field);
 });

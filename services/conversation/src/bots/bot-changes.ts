@@ -3,7 +3,7 @@ import { invalid } from "@parley/service-kit";
 import { isLongerThan } from "../text.ts";
 import type { Display } from "./bot-display.ts";
 
-/** The fields of a bot to set; unset ones keep their value. */
+/** The fields of a bot to change. Undefined fields keep their value. */
 export type BotPatch = {
   model?: string;
   systemPrompt?: string;
@@ -11,61 +11,61 @@ export type BotPatch = {
   display: Partial<Display>;
 };
 
-type Check = (value: string) => boolean;
+type Predicate = (value: string) => boolean;
 
 const MODEL = /^[a-z0-9][a-z0-9_-]*:\S+$/;
 const COLOR = /^#[0-9a-fA-F]{6}$/;
 const CSS_VARIABLE = /^--[A-Za-z0-9_-]{1,100}$/;
-/** What could end a declaration or a style element; no font or value needs any of it. */
+/** Could end a CSS declaration or a style element, or load a URL. */
 const CSS_UNSAFE = /[;{}<>\\]|\/\*|url\(/i;
 
 const atMost =
-  (limit: number): Check =>
+  (limit: number): Predicate =>
   (value) =>
     !isLongerThan(value, limit);
 const between1And =
-  (limit: number): Check =>
+  (limit: number): Predicate =>
   (value) =>
     value.trim() !== "" && !isLongerThan(value, limit);
 const oneOf =
-  (...values: string[]): Check =>
+  (...values: string[]): Predicate =>
   (value) =>
     values.includes(value);
 const safeCss =
-  (limit: number): Check =>
+  (limit: number): Predicate =>
   (value) =>
     between1And(limit)(value) && !CSS_UNSAFE.test(value);
 
-/** Checks changes and turns them into a patch. Throws invalid_argument with a sentence about the first field that is wrong. */
+/** Checks changes and returns them as a patch. Throws invalid_argument for the first field that is not valid. */
 export function toBotPatch(changes: BotChanges | undefined): BotPatch {
   if (changes === undefined) return { display: {} };
   const { borderRadius, quickReplies, customCssVars } = changes;
   if (borderRadius !== undefined && (borderRadius < 0 || borderRadius > 64))
     throw invalid("border_radius must be from 0 to 64");
   return {
-    ...defined({
-      model: text("model", changes.model, isModel, "look like <provider>:<model_name>, or be empty for the default"),
-      systemPrompt: text("system_prompt", changes.systemPrompt, atMost(16_000), "have at most 16,000 characters"),
-      fallback: text("fallback", changes.fallback, between1And(2_000), "have 1 to 2,000 characters"),
+    ...withoutUndefined({
+      model: check("model", changes.model, isModel, "look like <provider>:<model_name>, or be empty for the default"),
+      systemPrompt: check("system_prompt", changes.systemPrompt, atMost(16_000), "have at most 16,000 characters"),
+      fallback: check("fallback", changes.fallback, between1And(2_000), "have 1 to 2,000 characters"),
     }),
-    display: defined({
-      name: text("name", changes.name, between1And(200), "have 1 to 200 characters"),
-      welcomeMessage: text("welcome_message", changes.welcomeMessage, atMost(2_000), "have at most 2,000 characters"),
-      logoUrl: text(
+    display: withoutUndefined({
+      name: check("name", changes.name, between1And(200), "have 1 to 200 characters"),
+      welcomeMessage: check("welcome_message", changes.welcomeMessage, atMost(2_000), "have at most 2,000 characters"),
+      logoUrl: check(
         "logo_url",
         changes.logoUrl,
         isWebUrl,
         "be an http or https URL of at most 2,000 characters, or empty",
       ),
-      primaryColor: text("primary_color", changes.primaryColor, (value) => COLOR.test(value), "look like #RRGGBB"),
-      position: text(
+      primaryColor: check("primary_color", changes.primaryColor, (value) => COLOR.test(value), "look like #RRGGBB"),
+      position: check(
         "position",
         changes.position,
         oneOf("bottom-right", "bottom-left"),
         "be bottom-right or bottom-left",
       ),
-      themeMode: text("theme_mode", changes.themeMode, oneOf("light", "dark", "system"), "be light, dark or system"),
-      fontFamily: text(
+      themeMode: check("theme_mode", changes.themeMode, oneOf("light", "dark", "system"), "be light, dark or system"),
+      fontFamily: check(
         "font_family",
         changes.fontFamily,
         safeCss(200),
@@ -78,7 +78,7 @@ export function toBotPatch(changes: BotChanges | undefined): BotPatch {
   };
 }
 
-function text(name: string, value: string | undefined, isValid: Check, rule: string): string | undefined {
+function check(name: string, value: string | undefined, isValid: Predicate, rule: string): string | undefined {
   if (value === undefined || (isValid(value) && !value.includes("\0"))) return value;
   throw invalid(`${name} must ${rule}`);
 }
@@ -86,17 +86,17 @@ function text(name: string, value: string | undefined, isValid: Check, rule: str
 function toQuickReplies(values: readonly string[]): string[] {
   const isValid = between1And(200);
   if (values.length > 10 || values.some((value) => !isValid(value) || value.includes("\0")))
-    throw invalid("quick_replies must be at most 10, each of 1 to 200 characters");
+    throw invalid("quick_replies must have at most 10 entries of 1 to 200 characters");
   return [...values];
 }
 
 function toCssVars(values: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(values);
   const isValid = safeCss(200);
-  if (entries.length > 50) throw invalid("custom_css_vars must be at most 50");
+  if (entries.length > 50) throw invalid("custom_css_vars must have at most 50 entries");
   for (const [name, value] of entries) {
     if (!CSS_VARIABLE.test(name))
-      throw invalid("custom_css_vars must have names that begin with -- and hold A-Z a-z 0-9 _ -");
+      throw invalid("custom_css_vars must have names that start with -- and contain only A-Z a-z 0-9 _ -");
     if (!isValid(value) || value.includes("\0"))
       throw invalid(
         `custom_css_vars: the value of ${name} must be plain CSS of 1 to 200 characters, without ; { } < > or url()`,
@@ -114,8 +114,8 @@ function isWebUrl(value: string): boolean {
   return value.length <= 2_000 && URL.canParse(value) && ["http:", "https:"].includes(new URL(value).protocol);
 }
 
-type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+type WithoutUndefined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-function defined<T extends object>(fields: T): Defined<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+function withoutUndefined<T extends object>(fields: T): WithoutUndefined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as WithoutUndefined<T>;
 }

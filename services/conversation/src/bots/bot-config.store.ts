@@ -1,16 +1,16 @@
 import type { Database } from "@parley/service-kit";
 import type { NewPattern, ToolDefinition } from "../bot-rules/index.ts";
 
-/** What a turn needs to know of its bot. */
+/** The parts of a bot that turns need. */
 export type StoredBotConfig = {
   model: string;
   systemPrompt: string;
   fallback: string;
-  /** How much it knows, in which languages, and whether any of it can be found by meaning. */
+  /** The number of chunks, their languages, and whether any of them has an embedding. */
   knowledge: { chunks: number; languages: string[]; isEmbedded: boolean };
-  /** In the order they are tried. */
+  /** In the order in which they are matched. */
   patterns: NewPattern[];
-  /** By name. */
+  /** Sorted by name. */
   tools: ToolDefinition[];
 };
 
@@ -35,7 +35,7 @@ const READ_BOT_CONFIG = `
   FROM conversation.bots b
   WHERE b.workspace_id = $1 AND b.bot_id = $2`;
 
-/** Undefined when the workspace has no such bot. */
+/** Returns undefined if the workspace has no such bot. */
 export async function readBotConfig(
   database: Database,
   workspaceId: string,

@@ -6,30 +6,30 @@ import { LRUCache } from "lru-cache";
 import { readBotConfig, type StoredBotConfig } from "./bot-config.store.ts";
 
 export type BotConfig = Omit<StoredBotConfig, "patterns" | "tools"> & {
-  /** Those that are tried on the visitor's message. */
+  /** The patterns to match against the visitor's message. */
   messagePatterns: MessagePatterns;
-  /** Those that are tried on the reply, each with the fallback that is shown. */
+  /** The patterns to match against the reply, with the bot's fallback where a pattern has none. */
   replyPatterns: readonly Pattern[];
   tools: readonly Tool[];
 };
 
-/** Looks up a bot; undefined when the workspace has none of this id. */
+/** Returns a bot's configuration; undefined if the workspace has no bot with this id. */
 export type BotConfigs = (workspaceId: string, botId: string) => Promise<BotConfig | undefined>;
 
-/** Changes are in force everywhere within 5 s, so nothing is kept longer than this after it was asked for. */
+/** Changes must apply within 5 s everywhere. The age counts from the start of the read. */
 const MAX_AGE_MS = 4_000;
 const MAX_BOTS = 5_000;
 
-/** The bots' configuration, read from the database at most every 4 s a bot, one read at a time. */
+/** Caches each bot's configuration for 4 s. Concurrent calls for a bot share one read. */
 export function cachedBotConfigs(database: Database): BotConfigs {
   const configs = new LRUCache<string, BotConfig>({
     max: MAX_BOTS,
     ttl: MAX_AGE_MS,
     fetchMethod: async (key, _stale, { options }) => {
-      const asked = performance.now();
+      const startedAt = performance.now();
       const [workspaceId = "", botId = ""] = key.split("/");
       const stored = await readBotConfig(database, workspaceId, botId);
-      options.ttl = Math.max(1, MAX_AGE_MS - (performance.now() - asked));
+      options.ttl = Math.max(1, MAX_AGE_MS - (performance.now() - startedAt));
       if (stored === undefined) return undefined;
       return {
         ...stored,

@@ -13,7 +13,7 @@ const system = useTestSystem();
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe("bots", () => {
-  test("are created in workspaces that exist, with defaults, once a slug", async () => {
+  test("are created with defaults in an existing workspace, one per slug", async () => {
     const bots = system.ops(BotAdminService);
     system.quota.workspaces.add("acme");
     const { bot } = await bots.createBot({ workspaceId: "acme", slug: "help", changes: { name: "Ada" } });
@@ -35,7 +35,7 @@ describe("bots", () => {
       code: Code.AlreadyExists,
       stable: "slug_taken",
     });
-    expect(await adminFailure(bots.createBot({ workspaceId: "nobody", slug: "help" }))).toMatchObject({
+    expect(await adminFailure(bots.createBot({ workspaceId: "unknown", slug: "help" }))).toMatchObject({
       code: Code.NotFound,
       stable: "workspace_not_found",
     });
@@ -48,14 +48,14 @@ describe("bots", () => {
     ).toMatchObject({ code: Code.InvalidArgument, message: expect.stringContaining("theme_mode") });
   });
 
-  test("are not created while the quota service is away, since nobody knows the workspace", async () => {
-    system.quota.away = true;
+  test("are not created while the quota service, which owns workspaces, is down", async () => {
+    system.quota.isUnavailable = true;
     const refused = await adminFailure(system.ops(BotAdminService).createBot({ workspaceId: "acme", slug: "late" }));
-    system.quota.away = false;
+    system.quota.isUnavailable = false;
     expect(refused).toMatchObject({ code: Code.Unavailable });
   });
 
-  test("change in what is set and nothing else, also when two change at once", async () => {
+  test("change only the fields that are set, also in concurrent updates", async () => {
     const bots = system.ops(BotAdminService);
     const { workspaceId, slug } = await createBot(system.database);
     await Promise.all([
@@ -86,7 +86,7 @@ describe("bots", () => {
     expect(cleared.bot).toMatchObject({ model: "", display: { quickReplies: [], customCssVars: {} } });
   });
 
-  test("are listed by slug, and missing ones are not found, in any other workspace too", async () => {
+  test("are listed by slug, and are not found in other workspaces", async () => {
     const bots = system.ops(BotAdminService);
     const first = await createBot(system.database, { slug: "zoe" });
     const { workspaceId } = first;
@@ -101,16 +101,16 @@ describe("bots", () => {
     expect(await adminFailure(bots.getBot({ workspaceId: "\0", slug: "\0" }))).toEqual(missing);
   });
 
-  test("can be made while the quota service is still starting", async () => {
+  test("are created once a quota service that is starting is ready", async () => {
     const { url, drop } = await createTestDatabase();
     const [port = 0] = await freePorts(1);
     const service = await startTestService(url, `127.0.0.1:${port}`);
-    const made = service.admin(BotAdminService).createBot({ workspaceId: "acme", slug: "help", changes: {} });
+    const creation = service.admin(BotAdminService).createBot({ workspaceId: "acme", slug: "help", changes: {} });
     await setTimeout(500);
     const quota = await startTestQuota(port);
     quota.workspaces.add("acme");
     try {
-      expect((await made).bot).toMatchObject({ workspaceId: "acme", slug: "help" });
+      expect((await creation).bot).toMatchObject({ workspaceId: "acme", slug: "help" });
     } finally {
       await service.stop();
       quota.close();

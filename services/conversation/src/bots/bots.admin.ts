@@ -13,11 +13,11 @@ import { isSlug } from "./slug.ts";
 const DEFAULT_FALLBACK = "I'm sorry, I can't help with that.";
 const GET_WORKSPACE_TIMEOUT_MS = 5_000;
 
-/** Whether a bot of this name could exist; one that could not is simply not found. */
+/** Returns whether the ids are well-formed. Malformed ids are reported as not found. */
 const couldExist = ({ workspaceId, slug }: { workspaceId: string; slug: string }) =>
   isWorkspaceId(workspaceId) && isSlug(slug);
 
-/** The admin service of bots; `newId` makes their ids. */
+/** Implements the admin service of bots. */
 export function botAdmin(
   database: Database,
   quota: Pick<RpcClient<typeof QuotaService>, "getWorkspace">,
@@ -25,9 +25,9 @@ export function botAdmin(
 ): ServiceImpl<typeof BotAdminService> {
   return {
     async createBot({ workspaceId, slug, changes }) {
-      if (!isSlug(slug)) throw invalid("slug must be 1 to 64 of a-z 0-9 -");
+      if (!isSlug(slug)) throw invalid("slug must have 1 to 64 characters of a-z 0-9 -");
       const { display, ...patch } = toBotPatch(changes);
-      // Workspaces are the quota service's; its workspace_not_found is passed on as it is.
+      // The quota service owns workspaces. Its workspace_not_found is returned to the caller.
       await quota.getWorkspace({ workspaceId }, { timeoutMs: GET_WORKSPACE_TIMEOUT_MS, waitForReady: true });
       const bot = await insertBot(database, {
         id: newId(),
@@ -40,7 +40,7 @@ export function botAdmin(
         display: { ...DEFAULT_DISPLAY, ...display },
       });
       if (bot === undefined)
-        throw new ServiceError("already_exists", "slug_taken", "the workspace has a bot of this slug");
+        throw new ServiceError("already_exists", "slug_taken", "the workspace has a bot with this slug");
       return { bot: toMessage(bot) };
     },
     async updateBot({ workspaceId, slug, changes }) {

@@ -16,7 +16,7 @@ export type Bot = {
 const BOT = `bot_id AS id, workspace_id AS "workspaceId", slug, model, system_prompt AS "systemPrompt", fallback, display,
              created_at AS "createdAt"`;
 
-/** The id of a workspace's bot; undefined when it has none of this slug. */
+/** Returns the id of a bot; undefined if the workspace has no bot with this slug. */
 export async function findBotId(database: Database, workspaceId: string, slug: string): Promise<string | undefined> {
   const { rows } = await database.query<{ id: string }>({
     name: "find_bot_id",
@@ -34,7 +34,7 @@ export async function findBot(database: Database, workspaceId: string, slug: str
   return rows[0];
 }
 
-/** A workspace's bots, by slug. */
+/** Lists a workspace's bots, sorted by slug. */
 export async function listBots(database: Database, workspaceId: string): Promise<Bot[]> {
   const { rows } = await database.query<Bot>(
     `SELECT ${BOT} FROM conversation.bots WHERE workspace_id = $1 ORDER BY slug`,
@@ -45,7 +45,7 @@ export async function listBots(database: Database, workspaceId: string): Promise
 
 const UNIQUE_VIOLATION = "23505";
 
-/** Stores a bot; undefined when the workspace has one of this slug. */
+/** Stores a bot. Returns undefined if the workspace has a bot with this slug. */
 export async function insertBot(database: Database, bot: Omit<Bot, "createdAt">): Promise<Bot | undefined> {
   try {
     const { rows } = await database.query<Bot>(
@@ -60,7 +60,7 @@ export async function insertBot(database: Database, bot: Omit<Bot, "createdAt">)
   }
 }
 
-/** Changes what the patch names and nothing else; undefined when the workspace has no such bot. */
+/** Changes the fields of the patch. Returns undefined if the workspace has no such bot. */
 export async function updateBot(
   database: Database,
   workspaceId: string,

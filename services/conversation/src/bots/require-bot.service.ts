@@ -2,7 +2,7 @@ import { type Database, isWorkspaceId, notFound } from "@parley/service-kit";
 import { findBotId } from "./bots.store.ts";
 import { isSlug } from "./slug.ts";
 
-/** The id of a workspace's bot; throws bot_not_found when it has none of this slug. */
+/** Returns the id of a bot. Throws bot_not_found if the workspace has no bot with this slug. */
 export async function requireBotId(
   database: Database,
   { workspaceId, botSlug }: { workspaceId: string; botSlug: string },

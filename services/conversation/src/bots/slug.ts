@@ -1,6 +1,6 @@
 const SLUG = /^[a-z0-9-]{1,64}$/;
 
-/** Whether a bot of this slug could exist. */
+/** Returns whether a text is a well-formed slug. */
 export function isSlug(text: string): boolean {
   return SLUG.test(text);
 }

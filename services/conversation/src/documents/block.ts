@@ -1,4 +1,4 @@
-/** A paragraph, list item, table row or piece of code, under the headings that stand above it. */
+/** A paragraph, list item, table row or code block, with the headings of its section. */
 export type Block = {
   /** Outermost first. */
   headings: readonly string[];

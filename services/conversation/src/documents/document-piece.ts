@@ -3,17 +3,17 @@ import type { IndexedChunk, IndexedPiece } from "./index-document.ts";
 /** Exit code of the reading process for a document that cannot be read. */
 export const CANNOT_READ = 3;
 
-/** What the reading process sends, a line of JSON each: the document piece by piece, and last its first words. */
+/** Messages of the reading process, one line of JSON each: the pieces of the document, and at the end its first words. */
 export type DocumentPiece = IndexedPiece | { beginning: string[] };
 
-/** Parses a line of the reading process. Throws for anything else than a piece whose texts PostgreSQL can store. */
+/** Parses a line from the reading process. Throws unless it is a piece whose texts PostgreSQL can store. */
 export function parsePiece(line: Buffer): DocumentPiece {
   const piece = parseJson(line);
   if (isPiece(piece)) return piece;
-  throw new Error("the reading process sent something else than a piece of a document");
+  throw new Error("the reading process sent an invalid message");
 }
 
-// The error of JSON.parse quotes the document.
+// JSON.parse's error is dropped, because its message quotes the document.
 function parseJson(line: Buffer): unknown {
   try {
     return JSON.parse(line.toString());

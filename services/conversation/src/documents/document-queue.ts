@@ -3,12 +3,12 @@ import { ServiceError } from "@parley/service-kit";
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 const MAX_WAIT_MS = 60_000;
 
-type Document = { bytes: number; begin: () => void };
+type Document = { bytes: number; start: () => void };
 
-/** Adds documents one after the other, because the memory of two would be too much for the service. */
+/** Processes documents one at a time, because the service's memory limit has no room for two. */
 export class DocumentQueue {
   readonly #maxWaitMs: number;
-  /** In the order of their arrival; the first one is being added. */
+  /** In order of arrival. The first one is being processed. */
   readonly #documents = new Set<Document>();
 
   constructor(maxWaitMs = MAX_WAIT_MS) {
@@ -16,34 +16,34 @@ export class DocumentQueue {
   }
 
   /**
-   * Runs `add` when all earlier documents are done. Throws resource_exhausted after a wait of 60 s, or at once if the contents of the
-   * documents that wait, `bytes` of them this one's, would exceed 16 MiB.
+   * Runs `add` when all earlier documents are done. Throws resource_exhausted after waiting 60 s, or at once if the waiting documents,
+   * including the `bytes` of this one, would exceed 16 MiB.
    */
   async run<T>(bytes: number, signal: AbortSignal, add: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const [current, ...waiting] = this.#documents;
     const waitingBytes = waiting.reduce((sum, each) => sum + each.bytes, bytes);
     if (current !== undefined && waitingBytes > MAX_WAITING_BYTES) throw tooManyDocuments();
-    const turn = Promise.withResolvers<void>();
-    const document = { bytes, begin: turn.resolve };
-    const ended = AbortSignal.any([signal, AbortSignal.timeout(this.#maxWaitMs)]);
-    const leave = () => turn.reject(signal.aborted ? signal.reason : tooManyDocuments());
-    ended.addEventListener("abort", leave, { once: true });
+    const slot = Promise.withResolvers<void>();
+    const document = { bytes, start: slot.resolve };
+    const waitEnd = AbortSignal.any([signal, AbortSignal.timeout(this.#maxWaitMs)]);
+    const stopWaiting = () => slot.reject(signal.aborted ? signal.reason : tooManyDocuments());
+    waitEnd.addEventListener("abort", stopWaiting, { once: true });
     this.#documents.add(document);
-    this.#beginFirst();
+    this.#startFirst();
     try {
-      await turn.promise;
+      await slot.promise;
       return await add();
     } finally {
-      ended.removeEventListener("abort", leave);
+      waitEnd.removeEventListener("abort", stopWaiting);
       this.#documents.delete(document);
-      this.#beginFirst();
+      this.#startFirst();
     }
   }
 
-  #beginFirst(): void {
+  #startFirst(): void {
     const [first] = this.#documents;
-    first?.begin();
+    first?.start();
   }
 }
 

@@ -3,19 +3,19 @@ import type { Block } from "./block.ts";
 import { htmlBlocks } from "./html-blocks.ts";
 import { markdownSections } from "./markdown-sections.ts";
 
-/** What is text; a PDF is read by its own reader. */
+/** Formats that documentBlocks reads. */
 export type TextFormat = "txt" | "md" | "html";
 export type Format = TextFormat | "pdf";
 
 export const FORMATS: readonly Format[] = ["txt", "md", "html", "pdf"];
 
-/** The readable text of a document, block by block, without markup. */
+/** Splits a document into blocks of readable text without markup. */
 export function documentBlocks(format: TextFormat, text: string): Block[] {
   switch (format) {
     case "txt":
       return textBlocks(text);
     case "md":
-      // Markdown may hold HTML, so it is read as what it stands for.
+      // Markdown may contain HTML, so it is rendered first.
       return htmlBlocks(markdownHtml(text));
     case "html":
       return htmlBlocks([text]);
@@ -27,7 +27,7 @@ function* markdownHtml(markdown: string): Generator<string> {
     yield marked.parse(section, { async: false, gfm: true });
 }
 
-/** Paragraphs end at blank lines; a line break inside one is kept only before an item of a list. */
+/** Splits text at blank lines into paragraphs. Joins the lines of a paragraph, except before a list item. */
 function textBlocks(text: string): Block[] {
   return text
     .replaceAll("\r\n", "\n")

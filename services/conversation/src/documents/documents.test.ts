@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { toChunks } from "./chunking.ts";
 import { documentBlocks } from "./document.ts";
 
-describe("Markdown is read as what it says", () => {
+describe("the blocks of a Markdown document", () => {
   const blocks = documentBlocks(
     "md",
     `---
@@ -38,7 +38,7 @@ End.
 `,
   );
 
-  test("without markup, links' targets, front matter or scripts", () => {
+  test("contain the text without markup, link targets, front matter and scripts", () => {
     expect(blocks.map((block) => block.text)).toEqual([
       "Every workspace has a plan, see the list and parley usage. It counts messages.",
       "100 messages a month",
@@ -52,7 +52,7 @@ End.
     ]);
   });
 
-  test("under the headings that stand above it", () => {
+  test("have the headings of their sections", () => {
     expect(blocks.map((block) => block.headings.join(" > "))).toEqual([
       "Plans",
       ...Array<string>(6).fill("Plans > Free & Pro"),
@@ -62,7 +62,7 @@ End.
   });
 });
 
-test("HTML is read without head, navigation, styles and scripts", () => {
+test("reads HTML without head, navigation, styles and scripts", () => {
   const html = `<!doctype html><html><head><title>T</title><style>p{}</style></head><body>
     <nav><a href="/">Home</a></nav><h3>Opening   hours</h3>
     <p>We open at <b>9</b>.<br>Come in!</p><div>Call <a href="tel:1">us</a><p>Or write.</p>to us</div>
@@ -75,7 +75,7 @@ test("HTML is read without head, navigation, styles and scripts", () => {
   );
 });
 
-test("a table's caption and the text beside its cells are kept", () => {
+test("keeps a table's caption and the text outside its cells", () => {
   const html = "<table><caption>Hours</caption><tr><th>Day<th>Time<tr><td>Monday<td>9–17</table>Closed on holidays.";
   expect(documentBlocks("html", html).map((block) => block.text)).toEqual([
     "Hours",
@@ -84,7 +84,7 @@ test("a table's caption and the text beside its cells are kept", () => {
   ]);
 });
 
-test("Markdown of several sections reads as one", { timeout: 20_000 }, () => {
+test("reads Markdown of several sections like a single section", { timeout: 20_000 }, () => {
   const count = 10_000;
   const lines = (line: (at: number) => string) => Array.from({ length: count }, (_, at) => line(at)).join("\r\n");
   const code = lines((at) => (at % 100 === 0 ? "" : `# ${at}`));
@@ -105,16 +105,16 @@ test("Markdown of several sections reads as one", { timeout: 20_000 }, () => {
   expect(under("Code")).toEqual([`\`\`\`\n${code.replaceAll("\r", "").trim()}\n~~~\nmore\n\`\`\``]);
 });
 
-test("an HTML table of 100,000 rows is read", { timeout: 20_000 }, () => {
+test("reads an HTML table of 100,000 rows", { timeout: 20_000 }, () => {
   const html = `<table>${"<tr><td>a</td><td>b</td></tr>".repeat(100_000)}</table>`;
   expect(documentBlocks("html", html)).toHaveLength(100_000);
 });
 
-test("HTML nested a hundred thousand deep is read", { timeout: 20_000 }, () => {
+test("reads HTML with 100,000 nested elements", { timeout: 20_000 }, () => {
   expect(documentBlocks("html", `${"<b>".repeat(100_000)}deep`)).toEqual([{ headings: [], text: "deep" }]);
 });
 
-test("plain text is read by paragraphs, with wrapped lines joined and lists kept", () => {
+test("splits plain text into paragraphs, joins wrapped lines and keeps lists", () => {
   const text = "A sentence that\r\nwas wrapped.\r\n\r\n\r\nTo bring:\n- a pen\n- paper\n  of any size\n";
   expect(documentBlocks("txt", text).map((block) => block.text)).toEqual([
     "A sentence that was wrapped.",
@@ -122,10 +122,10 @@ test("plain text is read by paragraphs, with wrapped lines joined and lists kept
   ]);
 });
 
-describe("chunks", () => {
+describe("toChunks", () => {
   const block = (text: string, ...headings: string[]) => ({ headings, text });
 
-  test("join what stands under the same headings and nothing else", () => {
+  test("combines blocks with the same headings and no others", () => {
     expect(toChunks([block("a", "H"), block("b", "H"), block("c", "H", "I"), block("d")])).toEqual([
       { heading: "H", text: "a\nb" },
       { heading: "H > I", text: "c" },
@@ -133,14 +133,14 @@ describe("chunks", () => {
     ]);
   });
 
-  test("hold at most 1,400 characters, cut between sentences", () => {
+  test("splits a block between sentences into chunks of at most 1,400 characters", () => {
     const sentence = `W${"word ".repeat(59)}end. `;
     const chunks = toChunks([block(sentence.repeat(10).trim())]);
     expect(chunks.map((chunk) => chunk.text.length)).toEqual([1203, 1203, 601]);
     for (const { text } of chunks) expect(text).toMatch(/^Wword .* end\.$/);
   });
 
-  test("cut a sentence without end between words, and a word without end anywhere, and lose nothing", () => {
+  test("splits a long sentence between words and a long word anywhere, without losing text", () => {
     for (const text of ["word ".repeat(1_000).trim(), "x".repeat(5_000), "😀".repeat(2_000)]) {
       const chunks = toChunks([block(text)]);
       for (const chunk of chunks) {

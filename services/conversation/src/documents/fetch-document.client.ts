@@ -15,8 +15,8 @@ const MAX_REDIRECTS = 5;
 export type FetchedDocument = { format: Format; content: Uint8Array };
 
 /**
- * Fetches a document from a URL: from permitted addresses only, within 20 s, five redirects and a size; text comes back in UTF-8. Throws
- * invalid_argument with a code of its own for each way this fails.
+ * Fetches a document from a URL, within 20 s, five redirects and `maxBytes`, and only from addresses that `allow` permits. Converts text
+ * to UTF-8. Throws invalid_argument; its code names the reason.
  */
 export async function fetchDocument(url: string, allow: EgressPolicy, maxBytes: number): Promise<FetchedDocument> {
   let format: Format | undefined;
@@ -31,7 +31,7 @@ export async function fetchDocument(url: string, allow: EgressPolicy, maxBytes: 
         format = requireDocument(head);
       },
     });
-    if (format === undefined) throw new Error("a fetch that succeeds has shown its head");
+    if (format === undefined) throw new Error("guardedFetch returned a response without calling onHead");
     if (format === "pdf") return { format, content: body };
     return { format, content: toUtf8(body, charsetOf(headers.get("content-type") ?? "", format, body)) };
   } catch (error) {
@@ -41,12 +41,12 @@ export async function fetchDocument(url: string, allow: EgressPolicy, maxBytes: 
 }
 
 function requireDocument({ status, headers, url }: ResponseHead): Format {
-  if (status !== 200) throw invalid(`the URL cannot be fetched: it answers with status ${status}`, "url_status");
+  if (status !== 200) throw invalid(`the URL cannot be fetched: it returned status ${status}`, "url_status");
   const type = headers.get("content-type") ?? "";
   const format = formatOf(type, new URL(url).pathname);
   if (format === undefined) {
-    const shown = type.split(";")[0]?.slice(0, 80) || "nothing that names its type";
-    throw invalid(`the URL answers with ${shown}; text, Markdown, HTML and PDF are understood`, "unsupported_document");
+    const shown = type.split(";")[0]?.slice(0, 80) || "no Content-Type";
+    throw invalid(`the URL returned ${shown}; use text, Markdown, HTML or PDF`, "unsupported_document");
   }
   return format;
 }
@@ -59,7 +59,7 @@ function decoderOf(charset: string) {
   try {
     return new TextDecoder(charset);
   } catch (cause) {
-    const message = `the URL answers in an unknown charset, ${charset.slice(0, 40)}`;
+    const message = `the URL returned text in an unknown charset, ${charset.slice(0, 40)}`;
     throw new ServiceError("invalid_argument", "unsupported_document", message, { cause });
   }
 }

@@ -1,7 +1,7 @@
 import { Parser } from "htmlparser2";
 import type { Block } from "./block.ts";
 
-/** Elements whose content is left out. A head needs no entry: only its title holds text that is in none of these. */
+/** Elements whose content is skipped. `head` is absent because all of its text is in elements that are listed here. */
 const SKIPPED = new Set([
   "title",
   "script",
@@ -20,13 +20,13 @@ const INLINE = new Set([
   ),
   ..."sup time tt u var wbr".split(" "),
 ]);
-/** Elements that are read in one piece, whatever elements are inside them. */
-const WHOLE = new Set(["h1", "h2", "h3", "h4", "h5", "h6", "pre", "td", "th"]);
+/** Elements whose text is collected as a whole, including the text of nested elements. */
+const TEXT_ELEMENTS = new Set(["h1", "h2", "h3", "h4", "h5", "h6", "pre", "td", "th"]);
 
-type WholeElement = { name: string; depth: number; text: string };
+type TextElement = { name: string; depth: number; text: string };
 type Cell = { text: string; isHeading: boolean };
 
-/** The readable text of an HTML document, which comes in parts, block by block; scripts, styles and navigation are left out. */
+/** Splits an HTML document, given in parts, into blocks of readable text. Skips scripts, styles and navigation. */
 export function htmlBlocks(html: Iterable<string>): Block[] {
   const reader = new Reader();
   const parser = new Parser({
@@ -40,17 +40,17 @@ export function htmlBlocks(html: Iterable<string>): Block[] {
   return reader.blocks;
 }
 
-/** Takes tags and text in the order of the document. It keeps no tree, which would need 30 times the memory of the document. */
+/** Builds blocks from a stream of tags and text. It keeps no tree, which would need 30 times the memory of the document. */
 class Reader {
   readonly blocks: Block[] = [];
   /** Number of open elements. */
   #depth = 0;
-  /** Depth of the open element that is left out; 0 if there is none. */
+  /** Depth of the open element that is skipped; 0 if there is none. */
   #skippedDepth = 0;
-  #whole: WholeElement | undefined;
+  #textElement: TextElement | undefined;
   /** Text of the current block. */
   #line = "";
-  /** By level; empty where a level was left out. */
+  /** Current heading of each level; empty if the document skips the level. */
   #levels: string[] = [];
   #headings: string[] = [];
   /** Cells of the current table row. */
@@ -65,16 +65,16 @@ class Reader {
       this.#skippedDepth = this.#depth;
       return;
     }
-    if (this.#whole !== undefined || INLINE.has(name)) return;
+    if (this.#textElement !== undefined || INLINE.has(name)) return;
     this.endBlock();
-    if (WHOLE.has(name)) this.#whole = { name, depth: this.#depth, text: "" };
+    if (TEXT_ELEMENTS.has(name)) this.#textElement = { name, depth: this.#depth, text: "" };
     else if (name === "table") this.#columns = undefined;
   }
 
   text(text: string): void {
     if (this.#skippedDepth > 0) return;
-    if (this.#whole === undefined) this.#line += text;
-    else this.#whole.text += text;
+    if (this.#textElement === undefined) this.#line += text;
+    else this.#textElement.text += text;
   }
 
   close(name: string): void {
@@ -83,13 +83,13 @@ class Reader {
       if (this.#skippedDepth === depth) this.#skippedDepth = 0;
       return;
     }
-    if (this.#whole === undefined) {
+    if (this.#textElement === undefined) {
       if (INLINE.has(name)) return;
       this.endBlock();
       if (name === "tr") this.#endRow();
-    } else if (this.#whole.depth === depth) {
-      this.#endWhole(this.#whole);
-      this.#whole = undefined;
+    } else if (this.#textElement.depth === depth) {
+      this.#endTextElement(this.#textElement);
+      this.#textElement = undefined;
     }
   }
 
@@ -98,10 +98,10 @@ class Reader {
     this.#line = "";
   }
 
-  #endWhole({ name, text }: WholeElement): void {
+  #endTextElement({ name, text }: TextElement): void {
     if (name === "pre") {
       const code = text.replace(/[ \t]+$/gm, "").replace(/^\n+|\n+$/g, "");
-      // Fenced, so that a model can tell code from sentences.
+      // Fenced, so that a model can distinguish code from prose.
       if (code !== "") this.#add(`\`\`\`\n${code}\n\`\`\``);
     } else if (name === "td" || name === "th") {
       this.#row.push({ text: onOneLine(text), isHeading: name === "th" });
@@ -131,7 +131,7 @@ function onOneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-/** A table row as a sentence: each cell after the heading of its column, so that the row makes sense without the table. */
+/** Formats a table row as a sentence. Each cell follows its column's heading, so that the row is understandable without the table. */
 function rowSentence(cells: readonly Cell[], columns: readonly string[]): string {
   const parts = cells.flatMap(({ text }, index) => {
     if (text === "") return [];

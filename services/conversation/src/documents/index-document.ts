@@ -1,25 +1,25 @@
 import type { Chunk } from "./chunking.ts";
-import { searchWords } from "./search-words.ts";
+import { tokenize } from "./tokenize.ts";
 
-/** A chunk with the words that it is found by, separated by blanks. */
+/** A chunk with its words, separated by spaces, for the search index. */
 export type IndexedChunk = Chunk & {
   search: {
-    /** Of the nearest heading. */
+    /** Words of the innermost heading. */
     nearest: string;
-    /** Of the headings above that. */
+    /** Words of the outer headings. */
     above: string;
     text: string;
     code: string;
   };
 };
 
-/** A part of a document, small enough for one message and one statement. Every word comes once, after the chunks. */
+/** A part of a document, small enough for one message and one statement. The distinct words of the document follow all chunks. */
 export type IndexedPiece = { chunks: IndexedChunk[] } | { words: string[] };
 
 export type IndexedDocument = {
   /** Number of chunks. */
   chunks: number;
-  /** Of text, in all chunks together. */
+  /** Length of the text in all chunks. */
   characters: number;
   pieces: Iterable<IndexedPiece>;
 };
@@ -28,12 +28,12 @@ const CODE = /```\n[\s\S]*?(?:\n```|$)/g;
 const BEGINNING_WORDS = 1_000;
 const PIECE_CHARACTERS = 100_000;
 
-/** Prepares chunks to be stored and searched. Returns the text's first words, by which its language is detected. */
+/** Yields the pieces to store. Returns the document's first words, from which its language is detected. */
 export function* indexChunks(chunks: readonly Chunk[]): Generator<IndexedPiece, string[]> {
   const words = new Set<string>();
   const beginning: string[] = [];
   const wordsOf = (text: string) => {
-    const found = searchWords(text);
+    const found = tokenize(text);
     for (const word of found) words.add(word);
     return found;
   };
@@ -55,7 +55,7 @@ export function* indexChunks(chunks: readonly Chunk[]): Generator<IndexedPiece, 
   return beginning;
 }
 
-/** Cuts items into batches of about 100,000 characters. */
+/** Divides items into batches of about 100,000 characters. */
 function* batches<T>(items: Iterable<T>, charactersOf: (item: T) => number): Generator<T[]> {
   let batch: T[] = [];
   let characters = 0;

@@ -6,4 +6,4 @@ export { type FetchedDocument, fetchDocument } from "./fetch-document.client.ts"
 export type { IndexedChunk, IndexedDocument } from "./index-document.ts";
 export { LANGUAGES, type LanguageName, parseLanguage } from "./language.ts";
 export { type RawDocument, readDocument } from "./read-document.client.ts";
-export { searchWords } from "./search-words.ts";
+export { tokenize } from "./tokenize.ts";

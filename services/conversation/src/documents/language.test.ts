@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseLanguage, tellLanguage } from "./language.ts";
+import { chooseLanguage, parseLanguage } from "./language.ts";
 
 test.each([
   ["de", "german"],
@@ -10,16 +10,16 @@ test.each([
   ["simple", "simple"],
   ["xx", undefined],
   ["", undefined],
-])("%j is %s", (text, language) => {
+])("parses %j as %s", (text, language) => {
   expect(parseLanguage(text)).toBe(language);
 });
 
 const words = (text: string) => text.toLowerCase().split(" ");
 
-test("a text is of the language most of whose small words it has", () => {
+test("chooses the language with the most stop words", () => {
   const sample = words("die katze ist auf dem dach und der hund ist im haus");
   expect(
-    tellLanguage(
+    chooseLanguage(
       sample,
       new Map([
         ["english", 0],
@@ -30,10 +30,10 @@ test("a text is of the language most of whose small words it has", () => {
   ).toBe("german");
 });
 
-test("a text of a language without a list is compared as it stands, and a few plain words count as English", () => {
+test("chooses simple for a language without a stop word list, and English for a few ASCII words", () => {
   const polish = words("paczka przychodzi po trzech dniach ".repeat(10).trim());
   expect(
-    tellLanguage(
+    chooseLanguage(
       polish,
       new Map([
         ["english", 0],
@@ -41,10 +41,10 @@ test("a text of a language without a list is compared as it stands, and a few pl
       ]),
     ),
   ).toBe("simple");
-  expect(tellLanguage(["tea", "4"], new Map([["english", 0]]))).toBe("english");
-  expect(tellLanguage([], new Map([["english", 0]]))).toBe("english");
+  expect(chooseLanguage(["tea", "4"], new Map([["english", 0]]))).toBe("english");
+  expect(chooseLanguage([], new Map([["english", 0]]))).toBe("english");
 });
 
-test("a script tells a language that has it to itself", () => {
-  expect(tellLanguage(words("η γάτα είναι στη στέγη"), new Map([["english", 0]]))).toBe("greek");
+test("chooses the language of the text's script", () => {
+  expect(chooseLanguage(words("η γάτα είναι στη στέγη"), new Map([["english", 0]]))).toBe("greek");
 });

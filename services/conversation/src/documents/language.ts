@@ -1,4 +1,4 @@
-/** What PostgreSQL can bring the words of a language to their stem with, by the language's two-letter code. */
+/** PostgreSQL's text search configurations, by two-letter language code. */
 export const LANGUAGES = {
   ar: "arabic",
   hy: "armenian",
@@ -30,14 +30,14 @@ export const LANGUAGES = {
   yi: "yiddish",
 } as const;
 
-/** The words of any other language are compared as they stand. */
+/** Configuration for all other languages. It does not stem words. */
 export const ANY_LANGUAGE = "simple";
 
 export type LanguageName = (typeof LANGUAGES)[keyof typeof LANGUAGES] | typeof ANY_LANGUAGE;
 
 const NAMES: readonly string[] = [...Object.values(LANGUAGES), ANY_LANGUAGE];
 
-/** Reads a language's name or two-letter code (`german`, `de`, `de-AT`); undefined for one we do not know. */
+/** Parses a language's name or code (`german`, `de`, `de-AT`). Returns undefined for an unknown language. */
 export function parseLanguage(text: string): LanguageName | undefined {
   const lower = text.trim().toLowerCase();
   if (NAMES.includes(lower)) return lower as LanguageName;
@@ -45,8 +45,8 @@ export function parseLanguage(text: string): LanguageName | undefined {
   return LANGUAGES[code as keyof typeof LANGUAGES];
 }
 
-/** Languages whose small words PostgreSQL has lists of, so that a text can be told by them. */
-export const TOLD_BY_STOP_WORDS: readonly LanguageName[] = [
+/** Languages with a stop word list in PostgreSQL. */
+export const STOP_WORD_LANGUAGES: readonly LanguageName[] = [
   "english",
   "german",
   "french",
@@ -63,7 +63,8 @@ export const TOLD_BY_STOP_WORDS: readonly LanguageName[] = [
   "turkish",
 ];
 
-const TOLD_BY_SCRIPT: readonly [RegExp, LanguageName][] = [
+/** Languages that are detected by their script. */
+const SCRIPT_LANGUAGES: readonly [RegExp, LanguageName][] = [
   [/\p{Script=Greek}/u, "greek"],
   [/\p{Script=Arabic}/u, "arabic"],
   [/\p{Script=Armenian}/u, "armenian"],
@@ -72,26 +73,26 @@ const TOLD_BY_SCRIPT: readonly [RegExp, LanguageName][] = [
   [/\p{Script=Hebrew}/u, ANY_LANGUAGE],
 ];
 
-/** A text shorter than this may hold no small word at all. */
-const FEW_WORDS = 30;
+/** A text of fewer words may contain no stop word at all. */
+const MIN_WORDS = 30;
+/** Smallest share of stop words in an ordinary text. */
 const MIN_SHARE = 0.12;
 
 /**
- * The language of a text, by the script of its words and else by how many of them are small words of each language.
+ * Chooses a text's language by the script of most words, or else by the largest number of stop words.
  *
- * @param words of the text's beginning
- * @param stopWords how many of `words` each of TOLD_BY_STOP_WORDS has on its list
+ * @param words first words of the text
+ * @param stopWords number of `words` that are stop words, for each of STOP_WORD_LANGUAGES
  */
-export function tellLanguage(words: readonly string[], stopWords: ReadonlyMap<LanguageName, number>): LanguageName {
+export function chooseLanguage(words: readonly string[], stopWords: ReadonlyMap<LanguageName, number>): LanguageName {
   const half = words.length / 2;
-  for (const [script, language] of TOLD_BY_SCRIPT)
+  for (const [script, language] of SCRIPT_LANGUAGES)
     if (words.length > 0 && words.filter((word) => script.test(word)).length > half) return language;
   const [best, hits] = [...stopWords].reduce((one, other) => (other[1] > one[1] ? other : one), [
     "english",
     0,
   ] as const);
-  const isEnough = hits >= MIN_SHARE * words.length && hits > 0;
-  if (isEnough) return best;
-  // A name, a price list: of languages with our letters, English is the likeliest.
-  return words.length < FEW_WORDS && words.every((word) => /^[\p{ASCII}]*$/u.test(word)) ? "english" : ANY_LANGUAGE;
+  if (hits > 0 && hits >= MIN_SHARE * words.length) return best;
+  // For a short text in ASCII, such as a name or a price list, English is the most likely language.
+  return words.length < MIN_WORDS && words.every((word) => /^[\p{ASCII}]*$/u.test(word)) ? "english" : ANY_LANGUAGE;
 }

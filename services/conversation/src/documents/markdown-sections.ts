@@ -7,8 +7,9 @@ const DELIMITER_ROW = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[
 const DEFINITION = /^ {0,3}\[[^\]\n]+\]:[ \t]*\S.*$/gm;
 
 /**
- * Cuts Markdown into sections of about 64 KiB that say the same when they are rendered one by one: the tokens of a whole document take up to
- * 50 times its memory. Cuts where a block, a list item or a table row starts, and repeats the table's head and the definitions of links.
+ * Splits Markdown into sections of about 64 KiB that can be rendered one at a time, because the parser's tokens need up to 50 times the
+ * memory of their text. Splits where a block, list item or table row starts. Repeats the table's head and all link definitions, so that
+ * each section renders as it would in the whole document.
  */
 export function* markdownSections(markdown: string): Generator<string> {
   const definitions = (markdown.match(DEFINITION) ?? []).join("\n");

@@ -1,6 +1,6 @@
 import type { Format } from "./document.ts";
 
-const FORMAT_OF_TYPE: Readonly<Record<string, Format>> = {
+const FORMAT_BY_TYPE: Readonly<Record<string, Format>> = {
   "text/html": "html",
   "application/xhtml+xml": "html",
   "text/markdown": "md",
@@ -9,7 +9,7 @@ const FORMAT_OF_TYPE: Readonly<Record<string, Format>> = {
   "application/pdf": "pdf",
 };
 
-const FORMAT_OF_ENDING: Readonly<Record<string, Format>> = {
+const FORMAT_BY_EXTENSION: Readonly<Record<string, Format>> = {
   txt: "txt",
   text: "txt",
   md: "md",
@@ -19,17 +19,17 @@ const FORMAT_OF_ENDING: Readonly<Record<string, Format>> = {
   pdf: "pdf",
 };
 
-/** Types that say no more than that something came. */
-const UNTOLD = new Set(["", "application/octet-stream", "binary/octet-stream", "text/plain"]);
+/** Types that servers send for any file. For these the path's extension decides first. */
+const GENERIC_TYPES = new Set(["", "application/octet-stream", "binary/octet-stream", "text/plain"]);
 
-/** The format of what a URL answered with, by its Content-Type, and by the path's ending where that tells nothing; undefined for any other. */
+/** Returns a response's format by its Content-Type, or by the path's extension if the type is generic. Undefined if unsupported. */
 export function formatOf(contentType: string, path: string): Format | undefined {
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
-  const byEnding = FORMAT_OF_ENDING[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ""];
-  return (UNTOLD.has(type) ? byEnding : undefined) ?? FORMAT_OF_TYPE[type];
+  const byExtension = FORMAT_BY_EXTENSION[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ""];
+  return (GENERIC_TYPES.has(type) ? byExtension : undefined) ?? FORMAT_BY_TYPE[type];
 }
 
-/** The charset that a Content-Type, or else the beginning of an HTML document, names; UTF-8 when neither does. */
+/** Returns the charset named by the Content-Type, or else by an HTML document's meta element; otherwise UTF-8. */
 export function charsetOf(contentType: string, format: Format, content: Uint8Array): string {
   const named = /charset\s*=\s*["']?([\w.:-]+)/i;
   const head = format === "html" ? new TextDecoder("latin1").decode(content.subarray(0, 1_024)) : "";

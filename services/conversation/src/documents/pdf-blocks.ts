@@ -1,9 +1,9 @@
 import type { Block } from "./block.ts";
 
-/** A run of letters as a PDF places it on a page. */
+/** A run of text at one position of a page. */
 export type PdfRun = {
   text: string;
-  /** The letters' size and the baseline's height above the page's foot, in the page's units. */
+  /** Font size and, in `y`, the baseline's height above the bottom of the page, in the page's units. */
   size: number;
   y: number;
   endsLine: boolean;
@@ -11,21 +11,21 @@ export type PdfRun = {
 
 export type PdfLine = { text: string; size: number; y: number };
 
-/** A line of larger letters than most of the document's is a heading, unless it is a whole paragraph. */
+/** A short paragraph whose font is larger than the body font by this factor is a heading. */
 const HEADING_RATIO = 1.15;
 const MAX_HEADING_CHARACTERS = 150;
-/** A gap between two lines, in the size of their letters, that ends a paragraph. */
+/** Largest distance between the baselines of two lines of a paragraph, relative to the font size. */
 const PARAGRAPH_GAP = 1.7;
 
-/** The text of a PDF's pages, paragraph by paragraph; where no heading stands above one, its page does (`p. 3`). */
+/** Splits a PDF's pages into paragraphs. A paragraph before the first heading gets its page number as heading (`p. 3`). */
 export function pdfBlocks(pages: readonly (readonly PdfLine[])[]): Block[] {
-  const usual = usualSize(pages);
+  const bodySize = bodyFontSize(pages);
   const blocks: Block[] = [];
   let heading = "";
   for (const [index, page] of pages.entries()) {
     for (const paragraph of paragraphsOf(page)) {
       const text = joinLines(paragraph);
-      const isHeading = (paragraph[0]?.size ?? 0) >= usual * HEADING_RATIO && text.length <= MAX_HEADING_CHARACTERS;
+      const isHeading = (paragraph[0]?.size ?? 0) >= bodySize * HEADING_RATIO && text.length <= MAX_HEADING_CHARACTERS;
       if (isHeading) heading = text;
       else blocks.push({ headings: [heading || `p. ${index + 1}`], text });
     }
@@ -33,7 +33,7 @@ export function pdfBlocks(pages: readonly (readonly PdfLine[])[]): Block[] {
   return blocks;
 }
 
-/** Joins the runs of one page to lines. */
+/** Combines the runs of a page into lines. */
 export function pdfLines(runs: readonly PdfRun[]): PdfLine[] {
   const lines: PdfLine[] = [];
   let line: PdfLine | undefined;
@@ -51,8 +51,8 @@ export function pdfLines(runs: readonly PdfRun[]): PdfLine[] {
     .filter((each) => each.text !== "");
 }
 
-/** The size that most letters have. */
-function usualSize(pages: readonly (readonly PdfLine[])[]): number {
+/** Returns the font size of most characters. */
+function bodyFontSize(pages: readonly (readonly PdfLine[])[]): number {
   const letters = new Map<number, number>();
   for (const page of pages)
     for (const { size, text } of page) {
@@ -79,7 +79,7 @@ function paragraphsOf(lines: readonly PdfLine[]): PdfLine[][] {
   return paragraphs;
 }
 
-/** Lines as running text; a word that was parted at a line's end is whole again. */
+/** Joins lines with spaces and removes the hyphen from a word that is divided between two lines. */
 function joinLines(lines: readonly PdfLine[]): string {
   return lines
     .map(({ text }) => text)

@@ -8,8 +8,9 @@ import type { Format } from "./document.ts";
 import { CANNOT_READ, type DocumentPiece } from "./document-piece.ts";
 import { indexChunks } from "./index-document.ts";
 
-// A process that reads one document: `node read-document.child.ts FORMAT BYTES PARENT_PID MAX_MEMORY_BYTES MAX_CPU_MS`. It reads
-// the document from stdin and writes the pieces to stdout, a line of JSON each. read-document.client.ts starts it.
+// The reading process, started by read-document.client.ts for one document:
+//   node read-document.child.ts FORMAT BYTES PARENT_PID MAX_MEMORY_BYTES MAX_CPU_MS
+// It reads the document from stdin and writes the pieces to stdout, one line of JSON each.
 
 const [format, bytes, parentPid, maxMemoryBytes, maxCpuMs] = process.argv.slice(2);
 
@@ -23,7 +24,7 @@ try {
   const blocks = await readBlocks(format as Format, await readInput(Number(bytes)));
   await pipeline(Readable.from(lines(blocks)), process.stdout);
 } catch {
-  // The document's content may be in the error.
+  // The error is dropped, because it may quote the document.
   process.exitCode = CANNOT_READ;
 }
 
@@ -34,11 +35,11 @@ async function readInput(length: number): Promise<Uint8Array> {
     content.set(data, read);
     read += data.length;
   }
-  if (read < length) throw new Error("the document is cut");
+  if (read < length) throw new Error("the document is incomplete");
   return content;
 }
 
-/** Loads only the libraries that the format needs. */
+/** Imports only the libraries for the format, to save memory. */
 async function readBlocks(format: Format, content: Uint8Array): Promise<Block[]> {
   if (format === "pdf") {
     const { readPdf } = await import("./read-pdf.ts");
@@ -54,6 +55,6 @@ function* lines(blocks: readonly Block[]): Generator<string> {
 
 function* pieces(blocks: readonly Block[]): Generator<DocumentPiece> {
   const beginning = yield* indexChunks(toChunks(blocks));
-  // The parent takes the document for complete when this has come.
+  // The last message: the parent treats a document without it as unreadable.
   yield { beginning };
 }

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { compressedTwice } from "../testing/document-bombs.ts";
+import { compressedTwice, slowPdf } from "../testing/document-bombs.ts";
 import { pdfFile, pdfStream, smallPdf } from "../testing/small-pdf.ts";
 import type { TextFormat } from "./document.ts";
 import { type RawDocument, READER_FLAGS, readDocument } from "./read-document.client.ts";
@@ -12,7 +12,7 @@ const read = (raw: RawDocument, maxCpuMs?: number) =>
   readDocument(raw, maxCpuMs === undefined ? { signal } : { signal, maxCpuMs });
 const text = (format: TextFormat, content: string): RawDocument => ({ format, content: Buffer.from(content) });
 
-/** The headings and texts of a document's chunks. */
+/** Reads a document and returns the headings and texts of its chunks. */
 async function chunksOf(raw: RawDocument) {
   const { pieces } = await read(raw);
   return [...pieces].flatMap((piece) =>
@@ -20,15 +20,15 @@ async function chunksOf(raw: RawDocument) {
   );
 }
 
-// Each reading starts a process.
-describe("reading a document", { timeout: 30_000 }, () => {
-  test("reads a document beside the event loop, in pieces that hold every chunk in order and every word once", async () => {
-    let turns = 0;
-    const counter = setInterval(() => turns++, 1);
+// Each call starts a process, which takes time on a busy machine.
+describe("readDocument", { timeout: 30_000 }, () => {
+  test("keeps the event loop free, and returns every chunk in order and every word once", async () => {
+    let ticks = 0;
+    const counter = setInterval(() => ticks++, 1);
     const content = Array.from({ length: 20_000 }, (_, at) => `Sentence *${at}* of some length.\n\n`).join("");
     const document = await read(text("md", `# H\n\n${content}`));
     clearInterval(counter);
-    expect(turns).toBeGreaterThan(20);
+    expect(ticks).toBeGreaterThan(20);
     const pieces = [...document.pieces];
     const chunks = pieces.flatMap((piece) => ("chunks" in piece ? piece.chunks : []));
     const words = pieces.flatMap((piece) => ("words" in piece ? piece.words : []));
@@ -46,13 +46,20 @@ describe("reading a document", { timeout: 30_000 }, () => {
     expect(document.beginning).toHaveLength(1_000);
   });
 
-  test("refuses a document that takes too much processor time, and reads the next one", async () => {
-    await expect(read(text("md", "_a__b".repeat(100_000)), 1_500)).rejects.toMatchObject({
-      code: "unreadable_document",
-      message: expect.stringContaining("more than 1.5 s of processor time; split it"),
-    });
-    expect(await chunksOf(text("md", "*fine*"))).toEqual([{ heading: "", text: "fine" }]);
-  });
+  const slowDocuments: Record<string, RawDocument> = {
+    Markdown: text("md", "_a__b".repeat(100_000)),
+    "a PDF": { format: "pdf", content: slowPdf() },
+  };
+  test.each(Object.entries(slowDocuments))(
+    "refuses %s that takes too much CPU time, and reads the next document",
+    async (_, slow) => {
+      await expect(read(slow, 1_500)).rejects.toMatchObject({
+        code: "unreadable_document",
+        message: expect.stringContaining("more than 1.5 s of CPU time; split it"),
+      });
+      expect(await chunksOf(text("md", "*fine*"))).toEqual([{ heading: "", text: "fine" }]);
+    },
+  );
 
   test("refuses a document that takes too much memory, and reads the next one", async () => {
     const bomb = pdfFile([
@@ -69,7 +76,7 @@ describe("reading a document", { timeout: 30_000 }, () => {
     expect(await chunksOf(text("txt", "fine"))).toEqual([{ heading: "", text: "fine" }]);
   });
 
-  test("refuses a document whose headings repeat more text than it holds", async () => {
+  test("refuses a document whose chunks repeat a long heading beyond the result limit", async () => {
     const content = `# ${"x ".repeat(300_000)}\n\n${"A paragraph.\n\n".repeat(20_000)}`;
     await expect(read(text("md", content))).rejects.toMatchObject({ code: "unreadable_document" });
   });
@@ -82,15 +89,15 @@ describe("reading a document", { timeout: 30_000 }, () => {
   });
 
   test("stops reading when the caller cancels", async () => {
-    const cancelled = new AbortController();
-    const reading = readDocument(text("md", "_a__b".repeat(100_000)), { signal: cancelled.signal });
+    const caller = new AbortController();
+    const reading = readDocument(text("md", "_a__b".repeat(100_000)), { signal: caller.signal });
     const start = performance.now();
-    setTimeout(() => cancelled.abort(new Error("cancelled")), 200);
+    setTimeout(() => caller.abort(new Error("cancelled")), 200);
     await expect(reading).rejects.toThrow("cancelled");
     expect(performance.now() - start).toBeLessThan(5_000);
   });
 
-  test("the reading process may read its code and no other file, and start no process", async () => {
+  test("the reading process can read its code but no other file, and cannot write, start a process or load native code", async () => {
     const script = `console.log(JSON.stringify({
     allowed: ["fs.write", "child", "addon"].filter((scope) => process.permission.has(scope)),
     passwords: process.permission.has("fs.read", "/etc/passwd"),
@@ -100,7 +107,7 @@ describe("reading a document", { timeout: 30_000 }, () => {
     expect(JSON.parse(stdout)).toEqual({ allowed: [], passwords: false, code: true });
   });
 
-  test("a PDF is read paragraph by paragraph, under its headings or else its pages", async () => {
+  test("splits a PDF into paragraphs under its headings, or under page numbers if it has none", async () => {
     const content = smallPdf([
       [
         { size: 20, y: 780, text: "Opening hours" },
@@ -120,7 +127,7 @@ describe("reading a document", { timeout: 30_000 }, () => {
     expect(await chunksOf({ format: "pdf", content: untitled })).toEqual([{ heading: "p. 2", text: "Alone." }]);
   });
 
-  test("a NUL in the text of a PDF is replaced, since PostgreSQL stores none", async () => {
+  test("replaces NUL in the text of a PDF, because PostgreSQL cannot store it", async () => {
     const map = "1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfchar <42> <0000> endbfchar";
     const content = pdfFile([
       "<< /Type /Catalog /Pages 2 0 R >>",
@@ -133,8 +140,8 @@ describe("reading a document", { timeout: 30_000 }, () => {
     expect(await chunksOf({ format: "pdf", content })).toEqual([{ heading: "p. 1", text: "A\uFFFDC" }]);
   });
 
-  test("refuses what is no PDF or is cut, and reads the next one", async () => {
-    const whole = smallPdf([[{ size: 11, y: 700, text: "Whole." }]]);
+  test("refuses a file that is not a complete PDF, and reads the next one", async () => {
+    const complete = smallPdf([[{ size: 11, y: 700, text: "Complete." }]]);
     const broken: RawDocument[] = [
       { format: "pdf", content: await readFile(new URL(import.meta.url)) },
       { format: "pdf", content: new Uint8Array() },
@@ -143,8 +150,8 @@ describe("reading a document", { timeout: 30_000 }, () => {
     for (const each of broken)
       await expect(read(each)).rejects.toMatchObject({
         code: "unreadable_document",
-        message: expect.stringContaining("not a whole PDF"),
+        message: expect.stringContaining("not a complete PDF"),
       });
-    expect(await chunksOf({ format: "pdf", content: whole })).toHaveLength(1);
+    expect(await chunksOf({ format: "pdf", content: complete })).toHaveLength(1);
   });
 });

@@ -8,22 +8,22 @@ import { CANNOT_READ, parsePiece } from "./document-piece.ts";
 import type { IndexedDocument, IndexedPiece } from "./index-document.ts";
 
 const MiB = 1024 * 1024;
-/** The reading process has a low priority. When the machine is busy, it takes longer than its processor time. */
 const MAX_CPU_MS = 20_000;
+/** Longer than MAX_CPU_MS, because the reading process has a low priority and waits for the CPU when the machine is busy. */
 const TIMEOUT_MS = 60_000;
-/** Resident memory of the reading process. With the service's own it must stay below 80 % of the chart's limit of 512 MiB. */
+/** Resident memory of the reading process. Together with the service's it must stay below 80 % of the chart's limit of 512 MiB. */
 const MAX_MEMORY_BYTES = 192 * MiB;
-/** Without it, V8 lets garbage grow until the watchdog kills the process. */
+/** Makes V8 collect garbage before the watchdog kills the process for its memory. */
 const MAX_HEAP_MIB = 64;
 const MAX_LINE_BYTES = MiB;
 const MAX_RESULT_BYTES = 32 * MiB;
-const OUT_OF_TIME: NodeJS.Signals = "SIGXCPU";
-/** How the watchdog and the kernel (SIGKILL) and V8 (the others) end a process for its memory. */
-const OUT_OF_MEMORY: readonly NodeJS.Signals[] = ["SIGKILL", "SIGABRT", "SIGTRAP"];
-const SPLIT = "split it into smaller documents, or send its text as txt";
-const BROKEN = {
+const CPU_LIMIT_SIGNAL: NodeJS.Signals = "SIGXCPU";
+/** Signals that end a process for its memory use: SIGKILL by the watchdog or the kernel, the others by V8. */
+const MEMORY_LIMIT_SIGNALS: readonly NodeJS.Signals[] = ["SIGKILL", "SIGABRT", "SIGTRAP"];
+const SPLIT_ADVICE = "split it into smaller documents, or send its text as txt";
+const BROKEN_REASONS = {
   text: "it is nested too deeply; send its text as txt",
-  pdf: "it is not a whole PDF, is locked with a password, or has more than 2,000 pages; repair, unlock or split it",
+  pdf: "it is not a complete PDF, is locked with a password, or has more than 2,000 pages; repair, unlock or split it",
 };
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
@@ -32,7 +32,7 @@ export const READER_FLAGS = [
   `--max-old-space-size=${MAX_HEAP_MIB}`,
   "--max-semi-space-size=2",
   "--disallow-code-generation-from-strings",
-  // The process may read the code that it runs, and write no file, start no process and load no native code.
+  // With these permissions the process can read its own code, but no other file. It cannot write, start a process or load native code.
   "--permission",
   "--allow-worker",
   `--allow-fs-read=${path("../..")}`,
@@ -40,30 +40,30 @@ export const READER_FLAGS = [
 ];
 const CHILD = path("./read-document.child.ts");
 
-/** A document as it was sent or fetched; text is UTF-8. */
+/** A document as sent or fetched. Text is UTF-8. */
 export type RawDocument = { format: Format; content: Uint8Array };
 
-/** A document with its first words, by which its language is detected. */
+/** A document with its first words, from which its language is detected. */
 export type ReadDocument = IndexedDocument & { beginning: string[] };
 
 export type ReadOptions = {
   /** Aborted when the caller cancels. */
   signal: AbortSignal;
-  /** Processor time of the reading process. */
+  /** CPU time of the reading process. */
   maxCpuMs?: number;
 };
 
-type Ending = { code: number | null; killedBy: NodeJS.Signals | null };
+type ProcessExit = { code: number | null; killedBy: NodeJS.Signals | null };
 
 /**
- * Reads a document in a process of its own. The process is killed when it has used 20 s of processor time, after 60 s, when it
- * holds more than 192 MiB, when the signal aborts, and when this process ends. Throws invalid_argument for a document that cannot be read within these limits.
+ * Reads a document in a process of its own. The process is killed after 60 s, after 20 s of CPU time, when it uses more than 192 MiB of
+ * memory, when the signal aborts, and when this process ends. Throws invalid_argument if the document cannot be read within these limits.
  */
 export async function readDocument(raw: RawDocument, options: ReadOptions): Promise<ReadDocument> {
   const { signal, maxCpuMs = MAX_CPU_MS } = options;
-  const late = AbortSignal.timeout(TIMEOUT_MS);
-  const child = start(raw, maxCpuMs, AbortSignal.any([signal, late]));
-  const closed = new Promise<Ending>((resolve) => {
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const child = start(raw, maxCpuMs, AbortSignal.any([signal, timeout]));
+  const closed = new Promise<ProcessExit>((resolve) => {
     child.once("close", (code, killedBy) => resolve({ code, killedBy }));
   });
   const document = await collect(child.stdout).catch(async (error: unknown) => {
@@ -71,35 +71,35 @@ export async function readDocument(raw: RawDocument, options: ReadOptions): Prom
     await closed;
     throw error;
   });
-  // Only now its memory is free for the next document.
-  const ending = await closed;
+  // Wait for the exit: only then the memory is free for the next document.
+  const exit = await closed;
   signal.throwIfAborted();
   if (document !== undefined) return document;
-  if (late.aborted) throw unreadable(`it takes more than ${TIMEOUT_MS / 1_000} s; ${SPLIT}`);
-  if (ending.killedBy === OUT_OF_TIME)
-    throw unreadable(`it takes more than ${maxCpuMs / 1_000} s of processor time; ${SPLIT}`);
-  throw failureOf(raw.format, ending);
+  if (timeout.aborted) throw unreadable(`it takes more than ${TIMEOUT_MS / 1_000} s; ${SPLIT_ADVICE}`);
+  if (exit.killedBy === CPU_LIMIT_SIGNAL)
+    throw unreadable(`it takes more than ${maxCpuMs / 1_000} s of CPU time; ${SPLIT_ADVICE}`);
+  throw failureOf(raw.format, exit);
 }
 
 function start({ format, content }: RawDocument, maxCpuMs: number, signal: AbortSignal) {
   const args = [format, content.length, process.pid, MAX_MEMORY_BYTES, maxCpuMs].map(String);
   const child = spawn(process.execPath, [...READER_FLAGS, CHILD, ...args], {
-    // This process's environment holds passwords.
+    // An empty environment, because the service's contains passwords.
     env: {},
     stdio: ["pipe", "pipe", "ignore"],
     signal,
     killSignal: "SIGKILL",
   });
-  // Visitors' turns get the processor first.
+  // Visitors' turns have priority.
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
-  // How the process ended tells more than these: it is killed, or it does not read its input to the end.
+  // These errors are ignored: a killed process or an unread input also appears in the exit code or signal.
   child.on("error", () => undefined);
   child.stdin.on("error", () => undefined);
   child.stdin.end(content);
   return child;
 }
 
-/** Collects what the reading process sends; undefined if its output ends before the document is complete. */
+/** Collects the messages of the reading process. Returns undefined if its output ends before the last message. */
 async function collect(output: Readable): Promise<ReadDocument | undefined> {
   const lines: Buffer[] = [];
   let [bytes, chunks, characters] = [0, 0, 0];
@@ -116,7 +116,7 @@ async function collect(output: Readable): Promise<ReadDocument | undefined> {
   return undefined;
 }
 
-// Parsed again when they are stored: as objects, all pieces would take several times the memory.
+// Parses the lines again when they are stored. Keeping all pieces as objects would take several times the memory.
 function* parsed(lines: readonly Buffer[]): Generator<IndexedPiece> {
   for (const line of lines) {
     const piece = parsePiece(line);
@@ -140,17 +140,17 @@ async function* linesOf(output: Readable): AsyncGenerator<Buffer> {
   }
 }
 
-function failureOf(format: Format, { code, killedBy }: Ending): Error {
-  if (code === CANNOT_READ) return unreadable(BROKEN[format === "pdf" ? "pdf" : "text"]);
-  // The reader itself is broken, not the document.
+function failureOf(format: Format, { code, killedBy }: ProcessExit): Error {
+  if (code === CANNOT_READ) return unreadable(BROKEN_REASONS[format === "pdf" ? "pdf" : "text"]);
+  // Another exit code is a bug of the reading process, not a fault of the document.
   if (killedBy === null) return new Error(`the reading process ended with code ${code}`);
-  if (OUT_OF_MEMORY.includes(killedBy))
-    return unreadable(`it needs more than ${MAX_MEMORY_BYTES / MiB} MiB of memory; ${SPLIT}`);
-  return unreadable(`its reader crashed (${killedBy}); ${SPLIT}`);
+  if (MEMORY_LIMIT_SIGNALS.includes(killedBy))
+    return unreadable(`it needs more than ${MAX_MEMORY_BYTES / MiB} MiB of memory; ${SPLIT_ADVICE}`);
+  return unreadable(`its reader crashed (${killedBy}); ${SPLIT_ADVICE}`);
 }
 
 function tooMuchText(): Error {
-  return unreadable(`it holds too much text; ${SPLIT}`);
+  return unreadable(`it contains too much text; ${SPLIT_ADVICE}`);
 }
 
 function unreadable(reason: string): Error {

@@ -5,7 +5,7 @@ import { type PdfLine, pdfBlocks, pdfLines } from "./pdf-blocks.ts";
 
 const MAX_PAGES = 2_000;
 
-/** The text of a PDF, block by block. Throws if it is no PDF, is locked with a password, or has more than 2,000 pages. */
+/** Splits a PDF into blocks of text. Throws if the content is no PDF, is locked with a password, or has more than 2,000 pages. */
 export async function readPdf(content: Uint8Array): Promise<Block[]> {
   const pdf = await getDocumentProxy(content, { useSystemFonts: false, verbosity: 0 });
   if (pdf.numPages > MAX_PAGES) throw new Error(`more than ${MAX_PAGES} pages`);
@@ -18,11 +18,11 @@ export async function readPdf(content: Uint8Array): Promise<Block[]> {
         ? [{ text: withoutNul(item.str), size: item.height, y: Number(item.transform[5]), endsLine: item.hasEOL }]
         : [],
     );
-    // Lines, because the runs of 2,000 pages take several times the memory.
+    // Convert runs to lines page by page, because the runs of 2,000 pages take several times the memory.
     pages.push(pdfLines(runs));
     page.cleanup();
   }
-  // Its memory is needed for what follows.
+  // Free the parser's memory before the blocks are built.
   await pdf.loadingTask.destroy();
   return pdfBlocks(pages);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { normaliseAllowedDomain, normaliseAllowedDomains } from "./allowed-domain.ts";
 
-describe("an allowed domain is stored as [scheme://]host[:port]", () => {
+describe("normaliseAllowedDomain returns [scheme://]host[:port]", () => {
   test.each([
     ["example.com", "example.com"],
     ["  Example.COM ", "example.com"],
@@ -24,13 +24,13 @@ describe("an allowed domain is stored as [scheme://]host[:port]", () => {
     ["[::1]:3000", "[::1]:3000"],
     ["http://[0:0:0:0:0:0:0:1]", "http://[::1]"],
     ["my_site.example.com", "my_site.example.com"],
-  ])("%s is %s", (entry, stored) => {
+  ])("%s becomes %s", (entry, stored) => {
     expect(normaliseAllowedDomain(entry)).toBe(stored);
     expect(normaliseAllowedDomain(stored)).toBe(stored);
   });
 });
 
-describe("what is no allowed domain is refused with a sentence that says why", () => {
+describe("normaliseAllowedDomain refuses an entry with the reason", () => {
   test.each([
     ["", "empty"],
     ["   ", "empty"],
@@ -71,7 +71,7 @@ describe("what is no allowed domain is refused with a sentence that says why", (
   });
 });
 
-test("a key has 1 to 100 domains, each once", () => {
+test("normaliseAllowedDomains accepts 1 to 100 entries and removes duplicates", () => {
   expect(normaliseAllowedDomains(["a.example", "A.example", "b.example"])).toEqual(["a.example", "b.example"]);
   expect(() => normaliseAllowedDomains([])).toThrow("1 to 100");
   expect(() => normaliseAllowedDomains(Array.from({ length: 101 }, (_, n) => `a${n}.example`))).toThrow("1 to 100");

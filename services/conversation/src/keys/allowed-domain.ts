@@ -7,7 +7,7 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 
-/** One to 100 entries, each normalised, each once. Throws invalid_argument with a sentence about the first one that is none. */
+/** Normalises 1 to 100 entries and removes duplicates. Throws invalid_argument for the first entry that is not valid. */
 export function normaliseAllowedDomains(entries: readonly string[]): string[] {
   if (entries.length === 0 || entries.length > MAX_DOMAINS)
     throw invalid(`a key needs 1 to ${MAX_DOMAINS} allowed domains`);
@@ -15,17 +15,17 @@ export function normaliseAllowedDomains(entries: readonly string[]): string[] {
 }
 
 /**
- * An allowed-domain entry as it is stored and compared: `[scheme://]host[:port]`, the host in lower-case ASCII and perhaps beginning
- * with `*.`, no default port. Without a scheme https is meant. Throws invalid_argument with a sentence that says what is wrong.
+ * Normalises an allowed domain to the stored form `[scheme://]host[:port]`: a lower-case ASCII host, optionally with the prefix `*.`, and no
+ * default port. Without a scheme, https is assumed. Throws invalid_argument with the reason if the entry is not valid.
  */
 export function normaliseAllowedDomain(entry: string): string {
   const refuse = (reason: string) =>
-    invalid(`"${entry.slice(0, MAX_ENTRY_CHARACTERS)}" is no allowed domain: ${reason}`);
+    invalid(`"${entry.slice(0, MAX_ENTRY_CHARACTERS)}" is not an allowed domain: ${reason}`);
   if (entry.length > MAX_ENTRY_CHARACTERS) throw refuse("it is too long");
   const text = entry.trim();
   if (text === "") throw refuse("it is empty");
   const { scheme, authority } = split(text, refuse);
-  if (authority.includes("@")) throw refuse("it must not hold credentials");
+  if (authority.includes("@")) throw refuse("it must not contain credentials");
   if (/[/?#\\]/.test(authority)) throw refuse("only a host is allowed, without a path or query");
   const { host, port } = splitPort(authority, refuse);
   const isDefaultPort = port === DEFAULT_PORTS[scheme || "https:"];
@@ -39,13 +39,13 @@ function split(text: string, refuse: Refuse): { scheme: string; authority: strin
   if (end === -1) return { scheme: "", authority: text };
   const scheme = `${text.slice(0, end).toLowerCase()}:`;
   if (!(scheme in DEFAULT_PORTS)) throw refuse("its scheme must be https or http");
-  // What a browser's address bar adds to a bare host is no path that anybody meant.
+  // Browsers add a slash to a host that is copied from the address bar.
   return { scheme, authority: text.slice(end + 3).replace(/\/$/, "") };
 }
 
 function splitPort(authority: string, refuse: Refuse): { host: string; port: string } {
   const found = /^(\[[^\]]*\]|[^:]*)(?::([^:]*))?$/.exec(authority);
-  if (found === null) throw refuse("it holds more than one port, or an IPv6 address without brackets");
+  if (found === null) throw refuse("it has more than one port, or an IPv6 address without brackets");
   const [, host = "", port] = found;
   if (port === undefined) return { host, port: "" };
   const number = Number(port);
@@ -59,10 +59,10 @@ function normaliseHost(host: string, refuse: Refuse): string {
   if (host === "*") throw refuse("a bare * would allow every site; name the domains");
   const isWildcard = host.startsWith("*.");
   const name = isWildcard ? host.slice(2) : host;
-  if (name.includes("*")) throw refuse("a * may only stand for whole subdomains, as in *.example.com");
+  if (name.includes("*")) throw refuse("a * must replace whole subdomains, as in *.example.com");
   if (name.endsWith(".")) throw refuse("it must not end in a dot");
   const ascii = domainToASCII(name);
-  // Percent signs are decoded and short IPv4 addresses written out by the URL rules; neither is a name that anybody should type.
+  // domainToASCII decodes percent signs and expands short IPv4 addresses. Entries must not rely on either.
   if (ascii === "" || name.includes("%") || (IPV4.test(ascii) && ascii !== name))
     throw refuse("its host is not a valid name");
   const labels = ascii.split(".");

@@ -1,16 +1,14 @@
 import { Code } from "@connectrpc/connect";
 import { KeyAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
-import type { Bot } from "../bots/bots.store.ts";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
-import { createBot } from "../testing/turns.ts";
+import { createBot, nameOf } from "../testing/turns.ts";
 
 const system = useTestSystem();
-const nameOf = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe("keys", () => {
-  test("are made for a bot with normalised domains, listed oldest first, and revoked once", async () => {
+  test("are created with normalised domains, listed oldest first, and revoked once", async () => {
     const keys = system.ops(KeyAdminService);
     const bot = await createBot(system.database);
     const { key } = await keys.createKey({ ...nameOf(bot), domains: ["HTTPS://Shop.example:443", "*.shop.example"] });

@@ -7,7 +7,7 @@ import { normaliseAllowedDomains } from "./allowed-domain.ts";
 import { type ApiKey, insertKey, listKeys, revokeKey } from "./keys.store.ts";
 import { isPublicKey } from "./public-key.ts";
 
-/** The admin service of public keys; `newKey` makes them. */
+/** Implements the admin service of public keys. */
 export function keyAdmin(
   database: Database,
   keyPrefix: string,

@@ -9,7 +9,7 @@ const RESOLVE_KEY = `
   JOIN conversation.bots b ON b.workspace_id = k.workspace_id AND b.bot_id = k.bot_id
   WHERE k.public_key = $1 AND k.revoked_at IS NULL`;
 
-/** What a key opens; undefined when it is unknown or revoked. */
+/** Returns a key's bot and allowed domains; undefined if the key is unknown or revoked. */
 export async function resolveKey(database: Database, publicKey: string): Promise<ResolvedKey | undefined> {
   const { rows } = await database.query<ResolvedKey>({ name: "resolve_key", text: RESOLVE_KEY, values: [publicKey] });
   return rows[0];
@@ -29,7 +29,7 @@ const API_KEY = `
          k.allowed_domains AS "allowedDomains", k.created_at AS "createdAt", k.revoked_at AS "revokedAt"
   FROM conversation.bots b`;
 
-/** Stores a key for a bot; undefined when the workspace has no bot of this slug. */
+/** Stores a key for a bot. Returns undefined if the workspace has no bot with this slug. */
 export async function insertKey(
   database: Database,
   key: { publicKey: string; workspaceId: string; botSlug: string; allowedDomains: readonly string[] },
@@ -46,7 +46,7 @@ export async function insertKey(
   return rows[0];
 }
 
-/** A workspace's keys, revoked ones too, oldest first. */
+/** Lists a workspace's keys, including revoked ones, oldest first. */
 export async function listKeys(database: Database, workspaceId: string): Promise<ApiKey[]> {
   const { rows } = await database.query<ApiKey>(
     `${API_KEY} JOIN conversation.api_keys k USING (workspace_id, bot_id)
@@ -56,7 +56,7 @@ export async function listKeys(database: Database, workspaceId: string): Promise
   return rows;
 }
 
-/** Ends a key, once; undefined when it is unknown. */
+/** Revokes a key. Keeps the time of the first revocation. Returns undefined if the key is unknown. */
 export async function revokeKey(database: Database, publicKey: string): Promise<ApiKey | undefined> {
   const { rows } = await database.query<ApiKey>(
     `WITH k AS (

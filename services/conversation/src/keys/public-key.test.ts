@@ -1,10 +1,10 @@
 import { randomInt } from "node:crypto";
 import { expect, test } from "vitest";
-import { isPublicKey, makePublicKey } from "./public-key.ts";
+import { createPublicKey, isPublicKey } from "./public-key.ts";
 
-const newKey = () => makePublicKey("svc_pk_", (below) => randomInt(below));
+const newKey = () => createPublicKey("svc_pk_", (below) => randomInt(below));
 
-test("a key is its prefix and 32 base62 characters, and is known as one", () => {
+test("createPublicKey returns the prefix and 32 base62 characters, which isPublicKey accepts", () => {
   const keys = Array.from({ length: 1_000 }, newKey);
   for (const key of keys) {
     expect(key).toMatch(/^svc_pk_[0-9A-Za-z]{32}$/);
@@ -13,11 +13,11 @@ test("a key is its prefix and 32 base62 characters, and is known as one", () => 
   expect(new Set(keys).size).toBe(1_000);
 });
 
-test("the checksum is part of the interface: keys that are out there stay valid", () => {
-  expect(makePublicKey("svc_pk_", () => 0)).toBe("svc_pk_000000000000000000000000003vSKjy");
+test("the checksum does not change, so that issued keys stay valid", () => {
+  expect(createPublicKey("svc_pk_", () => 0)).toBe("svc_pk_000000000000000000000000003vSKjy");
 });
 
-test("no key with one character changed is known, nor one cut, lengthened or of another prefix", () => {
+test("isPublicKey refuses a key that has one wrong character, another length or another prefix", () => {
   const key = newKey();
   const body = key.slice("svc_pk_".length);
   for (let place = 0; place < body.length; place++) {

@@ -6,13 +6,13 @@ const RANDOM_LENGTH = 26;
 const CHECKSUM_LENGTH = 6;
 const BODY = /^[0-9A-Za-z]{32}$/;
 
-/** A new key: the prefix, 26 random characters (154 bits) and a checksum. `randomInt(n)` gives a secure number below n. */
-export function makePublicKey(prefix: string, randomInt: (below: number) => number): string {
+/** Returns a new key: the prefix, 26 random characters (154 bits) and a checksum. `randomInt` must be cryptographically secure. */
+export function createPublicKey(prefix: string, randomInt: (below: number) => number): string {
   const random = Array.from({ length: RANDOM_LENGTH }, () => digit(randomInt(ALPHABET.length))).join("");
   return `${prefix}${random}${checksum(random)}`;
 }
 
-/** Whether a text could be a key of ours; one that could not needs no look-up. */
+/** Returns whether a text has the format and checksum of a key. Other texts need no query. */
 export function isPublicKey(prefix: string, text: string): boolean {
   if (!text.startsWith(prefix)) return false;
   const body = text.slice(prefix.length);

@@ -4,7 +4,7 @@ import { type Database, notFound } from "@parley/service-kit";
 import { resolveKey } from "./keys.store.ts";
 import { isPublicKey } from "./public-key.ts";
 
-/** Not cached here: the edge keeps an answer for 4 s, and a revoked key is to be refused within 5. */
+/** Returns a key's bot. Not cached here: the edge caches it for 4 s, and a revoked key must be refused within 5 s. */
 export async function handleResolveKey(
   database: Database,
   keyPrefix: string,

@@ -1,12 +1,8 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { type Client, createClient as createConnectClient } from "@connectrpc/connect";
-import { createConnectTransport } from "@connectrpc/connect-node";
-import { type Channel, createClient, GrpcTransport, openChannel, type RpcClient } from "@parley/rpc";
-import { ConversationService, KnowledgeAdminService } from "@parley/rpc/conversation";
-import { describeWith, freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley/test-support";
+import { KnowledgeAdminService } from "@parley/rpc/conversation";
+import { describeWith } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
@@ -14,137 +10,108 @@ import { hugeImagePdf, pdfBombs } from "../testing/document-bombs.ts";
 import { largeTexts } from "../testing/large-texts.ts";
 import { childrenOf, type MemoryPeaks, watchMemory } from "../testing/memory-watch.ts";
 import { startTestQuota, type TestQuota } from "../testing/quota.ts";
+import { ADMIN_TOKEN, type ServiceProcess, startServiceProcess } from "../testing/service.ts";
 import { adminFailure } from "../testing/system.ts";
 import { createBot, openRequest } from "../testing/turns.ts";
 
-/** 80 % of the chart's limit of 512 MiB. */
+/** 80 % of the chart's memory limit of 512 MiB. */
 const MAX_MIB = 410;
-/** The heap that Node chooses in a container of 512 MiB. */
+/** Node's default heap limit in a container of 512 MiB. */
 const CONTAINER_HEAP = "--max-heap-size=259";
-/** Keeps a reader busy for longer than its time limit. */
+/** Markdown that takes longer to read than the time limit. */
 const SLOW = "_a__b".repeat(100_000);
 
-describeWith("proc", "documents in a service with the chart's memory", suite, { timeout: 240_000 });
+describeWith("proc", "adding documents to a service with the chart's memory limit", suite, { timeout: 240_000 });
 
 function suite() {
   let db: TestDatabase;
   let quota: TestQuota;
-  let service: RunningProcess;
-  let channel: Channel;
-  let opsUrl: string;
+  let service: ServiceProcess;
   let bot: Bot;
-  let knowledge: Client<typeof KnowledgeAdminService>;
-  let conversation: RpcClient<typeof ConversationService>;
 
   beforeAll(async () => {
     db = await createTestDatabase();
     quota = await startTestQuota();
     bot = await createBot(db.database);
-    await startService();
+    service = await startService();
   });
   afterAll(async () => {
-    channel.close();
-    await service.stop();
+    service.close();
+    await service.process.stop();
     quota.close();
     await db.drop();
   });
 
-  async function startService(): Promise<void> {
-    const [grpcPort = 0, opsPort = 0] = await freePorts(2);
-    opsUrl = `http://127.0.0.1:${opsPort}`;
-    service = await startProcess({
-      name: "conversation",
-      command: process.execPath,
-      args: [...nodeFlags, CONTAINER_HEAP, fileURLToPath(new URL("../main.ts", import.meta.url))],
-      env: {
-        DATABASE_URL: db.url,
-        QUOTA_TARGET: quota.target,
-        GRPC_PORT: String(grpcPort),
-        OPS_PORT: String(opsPort),
-        INTERNAL_TOKEN: "internal",
-        ADMIN_TOKEN: "admin",
-      },
-      ready: () =>
-        fetch(`${opsUrl}/healthz/ready`).then(
-          (response) => response.ok,
-          () => false,
-        ),
-    });
-    await service.waitReady();
-    const transport = createConnectTransport({
-      baseUrl: opsUrl,
-      httpVersion: "1.1",
-      interceptors: [
-        (next) => (request) => {
-          request.header.set("authorization", "Bearer admin");
-          return next(request);
-        },
-      ],
-    });
-    knowledge = createConnectClient(KnowledgeAdminService, transport);
-    channel = openChannel({ target: `127.0.0.1:${grpcPort}`, retryable: [] });
-    const grpc = new GrpcTransport(channel, (metadata) => metadata.set("authorization", "Bearer internal"));
-    conversation = createClient(ConversationService, grpc);
+  const startService = () => startServiceProcess(db.url, quota.target, [CONTAINER_HEAP]);
+  const add = (name: string, format: string, content: string | Uint8Array, signal?: AbortSignal) =>
+    service
+      .admin(KnowledgeAdminService)
+      .addSource(
+        { workspaceId: bot.workspaceId, botSlug: bot.slug, name, format, content: Buffer.from(content as string) },
+        signal ? { signal } : {},
+      );
+  const waitForReaders = (count: number) =>
+    expect.poll(() => childrenOf(service.process.pid), { timeout: 10_000 }).toHaveLength(count);
+
+  /** Runs `work` and expects the memory of the service and its reading process to stay below the limit. */
+  async function withinMemoryLimit<T>(
+    name: string,
+    work: () => Promise<T>,
+  ): Promise<{ result: T; peaks: MemoryPeaks }> {
+    const watched = await watchMemory(service.process.pid, work);
+    const { own, child, total } = watched.peaks;
+    console.info(`${name}: service ${own} MiB + reading process ${child} MiB = ${total} MiB`);
+    expect(total).toBeLessThan(MAX_MIB);
+    return watched;
   }
 
-  const add = (name: string, format: string, content: string | Uint8Array, signal?: AbortSignal) =>
-    knowledge.addSource(
-      { workspaceId: bot.workspaceId, botSlug: bot.slug, name, format, content: Buffer.from(content as string) },
-      signal ? { signal } : {},
-    );
-  const print = (name: string, { own, child, together }: MemoryPeaks) =>
-    console.info(`${name}: service ${own} MiB + reading process ${child} MiB = ${together} MiB`);
-  const readerStarted = () => expect.poll(() => childrenOf(service.pid), { timeout: 10_000 }).toHaveLength(1);
-  const readerGone = (pid: number) => expect.poll(() => childrenOf(pid), { timeout: 10_000 }).toHaveLength(0);
-
-  test.each(largeTexts())("an honest text of 4 MiB is read and stored: $name", async (text) => {
-    const { name, format, content } = text;
-    const { result, peaks } = await watchMemory(service.pid, () => add(name, format, content));
-    print(name, peaks);
+  test.each(largeTexts())("reads and stores an ordinary text of 4 MiB: $name", async ({ name, format, content }) => {
+    const { result } = await withinMemoryLimit(name, () => add(name, format, content));
     expect(result.source?.chunks).toBeGreaterThan(1_000);
-    expect(peaks.together).toBeLessThan(MAX_MIB);
   });
 
-  test.each(Object.entries(pdfBombs()))("a PDF bomb is refused: %s", async (name, content) => {
-    const { result, peaks } = await watchMemory(service.pid, () => adminFailure(add(name, "pdf", content)));
-    print(`${name} (${content.length} bytes)`, peaks);
+  test.each(Object.entries(pdfBombs()))("refuses a PDF bomb: %s", async (name, content) => {
+    const { result } = await withinMemoryLimit(`${name} (${content.length} bytes)`, () =>
+      adminFailure(add(name, "pdf", content)),
+    );
     expect(result).toMatchObject({ stable: "unreadable_document", message: expect.stringContaining("cannot be read") });
-    expect(peaks.together).toBeLessThan(MAX_MIB);
   });
 
-  test("a PDF with an image of 10,000 megapixels is read without it", async () => {
-    const { result, peaks } = await watchMemory(service.pid, () => add("image", "pdf", hugeImagePdf()));
-    print("image", peaks);
+  test("reads the text of a PDF with an image of 10,000 megapixels", async () => {
+    const { result } = await withinMemoryLimit("image", () => add("image", "pdf", hugeImagePdf()));
     expect(result.source).toMatchObject({ characters: "Hello".length });
-    expect(peaks.together).toBeLessThan(MAX_MIB);
   });
 
-  test("a body that inflates to 256 MiB is refused", async () => {
+  test("refuses a request body that decompresses to 256 MiB", async () => {
     const post = (token: string) =>
-      fetch(`${opsUrl}/parley.conversation.v1.KnowledgeAdminService/AddSource`, {
+      fetch(`${service.opsUrl}/parley.conversation.v1.KnowledgeAdminService/AddSource`, {
         method: "POST",
         headers: { "content-type": "application/json", "content-encoding": "gzip", authorization: `Bearer ${token}` },
         body: gzipSync(Buffer.alloc(1 << 28, " ")),
       });
-    const { result, peaks } = await watchMemory(service.pid, async () => [await post("admin"), await post("wrong")]);
-    print("256 MiB of JSON, compressed", peaks);
+    const { result } = await withinMemoryLimit("256 MiB of JSON, compressed", async () => [
+      await post(ADMIN_TOKEN),
+      await post("wrong"),
+    ]);
     expect(result.map(({ status }) => status)).toEqual([429, 401]);
-    expect(peaks.together).toBeLessThan(MAX_MIB);
   });
 
-  test("turns are opened without delay while bombs are read", async () => {
+  test("opens turns without delay while it reads PDF bombs", async () => {
     const [bomb = new Uint8Array()] = Object.values(pdfBombs());
-    const latencies = async (turns: number) => {
-      const taken: number[] = [];
+    const measureLatencies = async (turns: number) => {
+      const latencies: number[] = [];
       for (let turn = 0; turn < turns; turn++) {
         const start = performance.now();
-        await conversation.openTurn(openRequest(bot), { timeoutMs: 10_000 });
-        taken.push(performance.now() - start);
+        await service.conversation.openTurn(openRequest(bot), { timeoutMs: 10_000 });
+        latencies.push(performance.now() - start);
       }
-      taken.sort((one, other) => one - other);
-      return { median: Math.round(taken[turns / 2] ?? 0), p95: Math.round(taken[Math.floor(turns * 0.95)] ?? 0) };
+      latencies.sort((one, other) => one - other);
+      return {
+        median: Math.round(latencies[turns / 2] ?? 0),
+        p95: Math.round(latencies[Math.floor(turns * 0.95)] ?? 0),
+      };
     };
-    const alone = await latencies(100);
+    const idle = await measureLatencies(100);
     let isDone = false;
     const reading = (async () => {
       for (let bombs = 0; ; bombs++) {
@@ -152,57 +119,57 @@ function suite() {
         await adminFailure(add("bomb", "pdf", bomb));
       }
     })();
-    const beside = await latencies(100).finally(() => {
+    const busy = await measureLatencies(100).finally(() => {
       isDone = true;
     });
     const bombs = await reading;
     console.info(
-      `OpenTurn alone: median ${alone.median} ms, p95 ${alone.p95} ms; beside ${bombs} bombs: median ${beside.median} ms, p95 ${beside.p95} ms`,
+      `OpenTurn, idle: median ${idle.median} ms, p95 ${idle.p95} ms; during ${bombs} bombs: median ${busy.median} ms, p95 ${busy.p95} ms`,
     );
     expect(bombs).toBeGreaterThan(0);
-    expect(beside.p95).toBeLessThan(2_000);
+    expect(busy.p95).toBeLessThan(2_000);
   });
 
-  test("documents that come at once are read one after the other", async () => {
+  test("reads documents that arrive at the same time one after the other", async () => {
     const sentences = "A sentence of some length.\n\n".repeat(20_000);
-    const { result, peaks } = await watchMemory(service.pid, () =>
+    const { result, peaks } = await watchMemory(service.process.pid, () =>
       Promise.all(["one", "two", "three"].map((name) => add(name, "txt", sentences))),
     );
     expect(result.map(({ source }) => source?.name)).toEqual(["one", "two", "three"]);
     expect(peaks.children).toBe(1);
   });
 
-  test("a caller that cancels ends the reading, and the next document is read", async () => {
-    const cancelled = new AbortController();
-    const slow = adminFailure(add("slow", "md", SLOW, cancelled.signal));
-    await readerStarted();
-    cancelled.abort();
+  test("ends the reading process when the caller cancels, and reads the next document", async () => {
+    const caller = new AbortController();
+    const slow = adminFailure(add("slow", "md", SLOW, caller.signal));
+    await waitForReaders(1);
+    caller.abort();
     await slow;
-    await readerGone(service.pid);
+    await waitForReaders(0);
     expect((await add("fine", "txt", "Fine.")).source).toMatchObject({ chunks: 1 });
   });
 
-  test("a reading process has no environment; if it crashes, the caller gets an error, and the next document is read", async () => {
+  test("the reading process has no environment; if it crashes, the caller gets an error and the next document is read", async () => {
     const slow = adminFailure(add("slow", "md", SLOW));
-    await readerStarted();
-    const [reader = 0] = childrenOf(service.pid);
-    // Between fork and exec the new process still shows the service's environment.
+    await waitForReaders(1);
+    const [reader = 0] = childrenOf(service.process.pid);
+    // Between fork and exec the new process still has the service's environment.
     await expect.poll(() => readFileSync(`/proc/${reader}/environ`, "utf8")).toBe("");
     process.kill(reader, "SIGSEGV");
     expect(await slow).toMatchObject({ stable: "unreadable_document", message: expect.stringContaining("crashed") });
     expect((await add("fine", "txt", "Fine.")).source).toMatchObject({ chunks: 1 });
   });
 
-  test("a service that is killed takes the reading process with it", async () => {
+  test("the reading process ends when the service is killed", async () => {
     const slow = adminFailure(add("slow", "md", SLOW));
-    await readerStarted();
-    const [reader = 0] = childrenOf(service.pid);
+    await waitForReaders(1);
+    const [reader = 0] = childrenOf(service.process.pid);
     await sleep(500);
-    await service.kill9();
+    await service.process.kill9();
     await slow;
     await expect.poll(() => isRunning(reader), { timeout: 5_000 }).toBe(false);
-    channel.close();
-    await startService();
+    service.close();
+    service = await startService();
   });
 }
 

@@ -1,26 +1,26 @@
 import { type Database, transaction } from "@parley/service-kit";
 import type { Passage } from "../turns/index.ts";
 
-/** A source whose chunks are being embedded by this process alone. */
+/** A source that this process has leased: no other process embeds its chunks. */
 export type ClaimedSource = { workspaceId: string; botId: string; sourceId: number };
 
-/** A chunk that is not a vector yet. */
+/** A chunk without an embedding of the current model. */
 export type UnembeddedChunk = { id: number; heading: string; text: string };
 
-/** How long a source that was claimed, or last added to, is left to whoever did; far longer than a batch takes. */
-const CLAIM = "interval '60 seconds'";
+/** Lease of a claimed source; each stored batch renews it. A batch takes far less. */
+const LEASE = "interval '60 seconds'";
 
-/** Whether the database can compare vectors: pgvector is there, and where the service's role finds it. */
+/** Returns whether pgvector is installed in a schema on the role's search path. */
 export async function hasPgvector(database: Database): Promise<boolean> {
-  const { rows } = await database.query<{ there: boolean }>("SELECT to_regtype('vector') IS NOT NULL AS there");
-  return rows[0]?.there === true;
+  const { rows } = await database.query<{ installed: boolean }>("SELECT to_regtype('vector') IS NOT NULL AS installed");
+  return rows[0]?.installed === true;
 }
 
 const IS_CURRENT = "embedding_model = $1 AND embedding_of IS NOT DISTINCT FROM updated_at";
 
 const CLAIM_SOURCE = `
   UPDATE conversation.knowledge_sources
-  SET embedding_until = now() + ${CLAIM}, embedding_model = $1, embedding_of = updated_at,
+  SET embedding_until = now() + ${LEASE}, embedding_model = $1, embedding_of = updated_at,
       embedded = CASE WHEN ${IS_CURRENT} THEN embedded ELSE 0 END
   WHERE (workspace_id, source_id) = (
     SELECT workspace_id, source_id FROM conversation.knowledge_sources
@@ -31,13 +31,13 @@ const CLAIM_SOURCE = `
   )
   RETURNING workspace_id AS "workspaceId", bot_id AS "botId", source_id AS "sourceId"`;
 
-/** Takes a source that has chunks which `model` has not embedded; undefined when none is left that nobody has. */
+/** Leases a source with chunks that `model` has not embedded. Returns undefined if no unleased source needs embedding. */
 export async function claimSource(database: Database, model: string): Promise<ClaimedSource | undefined> {
   const { rows } = await database.query<ClaimedSource>(CLAIM_SOURCE, [model]);
   return rows[0];
 }
 
-/** The next chunks of a source that are no vectors of this model, in their order. */
+/** Returns the next chunks of a source without an embedding of this model, in document order. */
 export async function readUnembedded(
   database: Database,
   { workspaceId, sourceId }: ClaimedSource,
@@ -59,27 +59,30 @@ export async function readUnembedded(
 const STORE_EMBEDDINGS = `
   INSERT INTO conversation.knowledge_embeddings (workspace_id, bot_id, chunk_id, model, embedding)
   SELECT c.workspace_id, c.bot_id, c.chunk_id, $3, vector::real[]
-  FROM unnest($4::bigint[], $5::text[]) AS made (chunk_id, vector)
-  JOIN conversation.knowledge_chunks c ON c.workspace_id = $1 AND c.source_id = $2 AND c.chunk_id = made.chunk_id
+  FROM unnest($4::bigint[], $5::text[]) AS embedded (chunk_id, vector)
+  JOIN conversation.knowledge_chunks c ON c.workspace_id = $1 AND c.source_id = $2 AND c.chunk_id = embedded.chunk_id
   ON CONFLICT (workspace_id, chunk_id) DO UPDATE SET model = excluded.model, embedding = excluded.embedding`;
 
 const COUNT_EMBEDDED = `
-  UPDATE conversation.knowledge_sources SET embedding_until = now() + ${CLAIM}, embedded = (
+  UPDATE conversation.knowledge_sources SET embedding_until = now() + ${LEASE}, embedded = (
     SELECT count(*) FROM conversation.knowledge_chunks c
     JOIN conversation.knowledge_embeddings e ON e.workspace_id = c.workspace_id AND e.chunk_id = c.chunk_id AND e.model = $3
     WHERE c.workspace_id = $1 AND c.source_id = $2
   )
   WHERE workspace_id = $1 AND source_id = $2`;
 
-/** Stores chunks' vectors and counts them; false when the source was replaced or removed meanwhile, and nothing was stored. */
+/**
+ * Stores embeddings and recounts the source's embedded chunks. Returns false and stores nothing if the source was replaced or removed
+ * since it was claimed.
+ */
 export function storeEmbeddings(
   database: Database,
   { workspaceId, sourceId }: ClaimedSource,
   model: string,
-  made: readonly { id: number; vector: readonly number[] }[],
+  embedded: readonly { id: number; vector: readonly number[] }[],
 ): Promise<boolean> {
   return transaction(database, async (connection) => {
-    // The source's row first, as who replaces it does: so the two never wait for each other, and its chunks stay while these are stored.
+    // Replacing a source locks its row first, too. The same order avoids a deadlock, and the lock keeps the chunks from being replaced.
     const { rowCount } = await connection.query(
       `SELECT FROM conversation.knowledge_sources WHERE workspace_id = $1 AND source_id = $2
          AND embedding_model = $3 AND embedding_of = updated_at
@@ -87,14 +90,15 @@ export function storeEmbeddings(
       [workspaceId, sourceId, model],
     );
     if (rowCount !== 1) return false;
-    const vectors = made.map(({ vector }) => `{${vector.join(",")}}`);
-    await connection.query(STORE_EMBEDDINGS, [workspaceId, sourceId, model, made.map(({ id }) => id), vectors]);
+    const ids = embedded.map(({ id }) => id);
+    const vectors = embedded.map(({ vector }) => `{${vector.join(",")}}`);
+    await connection.query(STORE_EMBEDDINGS, [workspaceId, sourceId, model, ids, vectors]);
     await connection.query(COUNT_EMBEDDED, [workspaceId, sourceId, model]);
     return true;
   });
 }
 
-/** Gives a source back: to anyone at once, whatever the clock does, or after a while when it could not be embedded. */
+/** Ends a lease after `afterSeconds`. With 0 it ends at once, even if the database's clock is set back. */
 export async function releaseSource(
   database: Database,
   { workspaceId, sourceId }: ClaimedSource,
@@ -107,20 +111,20 @@ export async function releaseSource(
   );
 }
 
-/** How many chunks of all bots this model has not embedded. */
+/** Returns the number of chunks, over all bots, that this model has not embedded. */
 export async function countUnembedded(database: Database, model: string): Promise<number> {
-  const { rows } = await database.query<{ left: number }>(
-    `SELECT coalesce(sum(chunks - CASE WHEN ${IS_CURRENT} THEN least(embedded, chunks) ELSE 0 END), 0)::bigint AS left
+  const { rows } = await database.query<{ unembedded: number }>(
+    `SELECT coalesce(sum(chunks - CASE WHEN ${IS_CURRENT} THEN least(embedded, chunks) ELSE 0 END), 0)::bigint AS unembedded
      FROM conversation.knowledge_sources`,
     [model],
   );
-  return rows[0]?.left ?? 0;
+  return rows[0]?.unembedded ?? 0;
 }
 
-// Exact, and among the bot's own chunks: an index over all bots' vectors would bring mostly those of others, and miss some of its own.
+// Compares all vectors of the bot. A vector index covers all bots: its approximate result would hold mostly other bots' chunks.
 const NEAREST = `
   WITH near AS (
-    SELECT chunk_id, row_number() OVER (ORDER BY distance, chunk_id) AS place
+    SELECT chunk_id, row_number() OVER (ORDER BY distance, chunk_id) AS rank
     FROM (
       SELECT chunk_id, embedding::vector <=> $4::text::real[]::vector AS distance
       FROM conversation.knowledge_embeddings
@@ -133,9 +137,9 @@ const NEAREST = `
   FROM near
   JOIN conversation.knowledge_chunks c ON c.workspace_id = $1 AND c.chunk_id = near.chunk_id
   JOIN conversation.knowledge_sources s ON s.workspace_id = c.workspace_id AND s.source_id = c.source_id
-  ORDER BY near.place`;
+  ORDER BY near.rank`;
 
-/** The passages of a bot that mean most nearly what a vector means, the nearest first. */
+/** Returns the bot's passages with the smallest cosine distance to a vector, nearest first. */
 export async function findNearest(
   database: Database,
   { workspaceId, botId }: { workspaceId: string; botId: string },

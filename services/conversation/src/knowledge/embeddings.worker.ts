@@ -14,25 +14,26 @@ import {
 export type EmbeddingClient = Pick<RpcClient<typeof LlmService>, "embed">;
 
 /**
- * Whether knowledge is being embedded: `on`; `off`, no model is configured; `no_pgvector`, the database cannot compare vectors; `unknown`,
- * llm-proxy has not answered yet.
+ * State of embedding: `off` means that no model is configured, `no_pgvector` that the database lacks the extension, `unknown` that
+ * llm-proxy has not responded yet.
  */
 export type EmbeddingState = "on" | "off" | "no_pgvector" | "unknown";
 
-export type EmbeddingStatus = { state: EmbeddingState /** Empty where none is known. */; model: string };
+/** `model` is empty if the state is `off` or `unknown`. */
+export type EmbeddingStatus = { state: EmbeddingState; model: string };
 
-/** Some 10,000 tokens at most: a second or two for any provider. */
+/** At most about 10,000 tokens, which a provider embeds within 1 or 2 seconds. */
 const BATCH_CHUNKS = 32;
-/** As much of one as llm-proxy takes; only a heading without end makes a chunk longer. */
+/** llm-proxy's limit for one text. Only a chunk with a very long heading exceeds it. */
 const MAX_TEXT_CHARACTERS = 8_000;
 const EMBED_TIMEOUT_MS = 60_000;
 const DESCRIBE_TIMEOUT_MS = 5_000;
-/** A source that failed lets the others go first. */
+/** A source whose embedding failed stays leased for this long, so that other sources are embedded first. */
 const RETRY_SECONDS = 30;
 
 /**
- * Turns what bots know into vectors, source by source and batch by batch. What is done stays done: another process, or this one after a
- * failure, goes on from there. Several may be at it at once, each on sources of its own.
+ * Embeds the chunks of all bots, one source and one batch at a time. Each batch is stored, so a run after a failure continues where the
+ * last one ended. Several processes may run at once: each leases the source that it embeds.
  */
 export class EmbeddingWorker {
   readonly #database: Database;
@@ -46,56 +47,56 @@ export class EmbeddingWorker {
     this.#log = log;
   }
 
-  /** As of the last run. */
+  /** Returns the status as of the last run. */
   get status(): EmbeddingStatus {
     return this.#status;
   }
 
-  /** How many chunks of all bots are left to do; 0 while none are being done. */
-  async countLeft(): Promise<number> {
+  /** Returns the number of chunks, over all bots, that are still to be embedded; 0 unless the state is `on`. */
+  async countUnembedded(): Promise<number> {
     const { state, model } = this.#status;
     return state === "on" ? countUnembedded(this.#database, model) : 0;
   }
 
-  /** Embeds whatever has not been, until nothing is left or the signal; throws on the first failure. */
+  /** Embeds chunks until none remain or the signal aborts. Throws on the first failure. */
   async run(signal: AbortSignal): Promise<void> {
-    const model = await this.#begin(signal);
+    const model = await this.#readModel(signal);
     if (model === undefined) return;
     while (!signal.aborted) {
       const source = await claimSource(this.#database, model);
       if (source === undefined) return;
-      let pauseSeconds = 0;
+      let leaseSeconds = 0;
       try {
         if (!(await this.#embedSource(source, model, signal))) return;
       } catch (error) {
         if (signal.aborted) return;
-        pauseSeconds = RETRY_SECONDS;
+        leaseSeconds = RETRY_SECONDS;
         throw error;
       } finally {
-        await releaseSource(this.#database, source, pauseSeconds);
+        await releaseSource(this.#database, source, leaseSeconds);
       }
     }
   }
 
-  /** The model to embed with; undefined when nothing can be. */
-  async #begin(signal: AbortSignal): Promise<string | undefined> {
-    // A proxy that is only just starting is no failure.
+  /** Updates the status and returns the embedding model. Returns undefined unless the state is `on`. */
+  async #readModel(signal: AbortSignal): Promise<string | undefined> {
+    // Wait for an llm-proxy that is still starting instead of failing.
     const { model } = await this.#llm.embed({}, { timeoutMs: DESCRIBE_TIMEOUT_MS, signal, waitForReady: true });
     const state = model === "" ? "off" : (await hasPgvector(this.#database)) ? "on" : "no_pgvector";
-    const isNews = state !== this.#status.state || model !== this.#status.model;
+    const hasChanged = state !== this.#status.state || model !== this.#status.model;
     this.#status = { state, model };
-    if (isNews && state === "on") this.#log.info({ model }, "knowledge is searched by meaning too");
-    if (isNews && state === "no_pgvector")
-      this.#log.warn("knowledge is searched by its words alone: the database has no pgvector; CREATE EXTENSION vector");
+    if (hasChanged && state === "on") this.#log.info({ model }, "semantic search enabled");
+    if (hasChanged && state === "no_pgvector")
+      this.#log.warn("semantic search disabled: pgvector is not installed, run CREATE EXTENSION vector");
     return state === "on" ? model : undefined;
   }
 
-  /** False when the model is no longer the one in force. */
+  /** Embeds a source's chunks. Returns false if llm-proxy has changed to another model. */
   async #embedSource(source: ClaimedSource, model: string, signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
       const chunks = await readUnembedded(this.#database, source, model, BATCH_CHUNKS);
       if (chunks.length === 0) {
-        // Counted anew: what an earlier run of this model did may have been counted as another's since.
+        // Recount: if the model changed and changed back, claiming the source has reset its count, but its embeddings are still stored.
         await storeEmbeddings(this.#database, source, model, []);
         return true;
       }
@@ -103,10 +104,10 @@ export class EmbeddingWorker {
       const texts = chunks.map(({ heading, text }) =>
         `${heading}\n${text}`.trim().slice(0, MAX_TEXT_CHARACTERS).toWellFormed(),
       );
-      const made = await this.#llm.embed({ workspaceId, texts }, { timeoutMs: EMBED_TIMEOUT_MS, signal });
-      if (made.model !== model) return false;
-      const vectors = chunks.map(({ id }, place) => ({ id, vector: made.embeddings[place]?.values ?? [] }));
-      // Replaced meanwhile, it is claimed anew.
+      const response = await this.#llm.embed({ workspaceId, texts }, { timeoutMs: EMBED_TIMEOUT_MS, signal });
+      if (response.model !== model) return false;
+      const vectors = chunks.map(({ id }, index) => ({ id, vector: response.embeddings[index]?.values ?? [] }));
+      // If the source was replaced meanwhile, the next claim starts over.
       if (!(await storeEmbeddings(this.#database, source, model, vectors))) return true;
     }
     return true;

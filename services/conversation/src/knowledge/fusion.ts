@@ -1,17 +1,17 @@
-/** How little the very first places count beside the next ones; the value that the method was published with. */
-const K = 60;
+/** The constant `k` of reciprocal rank fusion; 60 is the value of its first publication. Larger values favour the first ranks less. */
+const RANK_CONSTANT = 60;
 
 /**
- * Joins lists of things, each best first, into one by reciprocal rank fusion: a thing counts 1 / (60 + its place) in each list that has it. Of
- * two that count the same, the one of the earlier list comes first.
+ * Merges ranked lists, best first, by reciprocal rank fusion: an item's score is the sum of 1 / (60 + rank) over the lists that contain
+ * it. Items with equal scores keep the order of the lists.
  */
-export function fuse<T extends { id: number }>(lists: readonly (readonly T[])[]): T[] {
+export function fuseRankings<T extends { id: number }>(lists: readonly (readonly T[])[]): T[] {
   const scored = new Map<number, { item: T; score: number }>();
   for (const list of lists)
     for (const [index, item] of list.entries()) {
-      const known = scored.get(item.id) ?? { item, score: 0 };
-      known.score += 1 / (K + index + 1);
-      scored.set(item.id, known);
+      const entry = scored.get(item.id) ?? { item, score: 0 };
+      entry.score += 1 / (RANK_CONSTANT + index + 1);
+      scored.set(item.id, entry);
     }
   return [...scored.values()].sort((one, other) => other.score - one.score).map(({ item }) => item);
 }

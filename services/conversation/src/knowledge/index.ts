@@ -1,4 +1,4 @@
-export { findKnowledge } from "./find-knowledge.service.ts";
+export { searchHybrid } from "./hybrid-search.service.ts";
 export { readPassages } from "./knowledge-search.store.ts";
-export type { Meanings } from "./semantic-search.service.ts";
-export { searchKnowledge } from "./word-search.service.ts";
+export type { SemanticSearch } from "./semantic-search.service.ts";
+export { searchByWords } from "./word-search.service.ts";

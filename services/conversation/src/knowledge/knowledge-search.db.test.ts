@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import type { LanguageName } from "../documents/language.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
-import { knowledgeOf, teach } from "../testing/knowledge.ts";
+import { addDocument, readKnowledge } from "../testing/knowledge.ts";
 import { createBot } from "../testing/turns.ts";
 import { deleteSource, listSources } from "./knowledge.store.ts";
 import { readPassages } from "./knowledge-search.store.ts";
-import { searchKnowledge } from "./word-search.service.ts";
+import { searchByWords } from "./word-search.service.ts";
 
 const HANDBOOK = `
 # Plans
@@ -26,16 +26,16 @@ let bot: Bot;
 beforeAll(async () => {
   db = await createTestDatabase();
   bot = await createBot(db.database);
-  await teachBot(bot, "handbook.md", HANDBOOK);
+  await add(bot, "handbook.md", HANDBOOK);
 });
 afterAll(() => db.drop());
 
-const teachBot = (owner: Bot, name: string, text: string, language?: LanguageName) =>
-  teach(db.database, owner, name, text, language);
+const add = (owner: Bot, name: string, text: string, language?: LanguageName) =>
+  addDocument(db.database, owner, name, text, language);
 const search = async (message: string, owner = bot) =>
-  (await searchKnowledge(db.database, await knowledgeOf(db.database, owner), message)).passages;
+  (await searchByWords(db.database, await readKnowledge(db.database, owner), message)).passages;
 
-describe("a question as people ask it finds the passage that answers it first", () => {
+describe("a colloquial question finds the passage that answers it first", () => {
   test.each([
     ["How many messages do I get on the free plan?", "Plans"],
     ["can I upgrade my workspace to another plan later?", "Plans > Upgrading"],
@@ -51,30 +51,30 @@ describe("a question as people ask it finds the passage that answers it first", 
   });
 });
 
-test("nothing is found for words that are not there, for stop words alone, or for signs", async () => {
-  // Always the same: a number in a random one may stand in the text.
+test("finds nothing for unknown words, stop words alone or punctuation", async () => {
+  // A fixed id, because the text could contain a number of a random one.
   const id = "bot:b239eae6-0c79-4ab7-9966-7ee4f466c29d";
   for (const message of ["quantum chromodynamics", "what is it to you?", "&|!() <-> '\\", "':*", id]) {
     expect(await search(message), message).toEqual([]);
   }
 });
 
-test("a long message is searched by its beginning", async () => {
+test("searches by the beginning of a long message", async () => {
   expect((await search(`refunds ${"x ".repeat(1_996)}`))[0]).toMatchObject({ heading: "Refunds" });
 });
 
-test("no bot finds another's knowledge, in its own workspace or elsewhere", async () => {
+test("finds no passage of another bot, in the same workspace or another", async () => {
   const sibling = await createBot(db.database, { workspaceId: bot.workspaceId });
   const stranger = await createBot(db.database);
   expect(await search("refunds", sibling)).toEqual([]);
   expect(await search("refunds", stranger)).toEqual([]);
-  const foreign = { ...(await knowledgeOf(db.database, bot)), workspaceId: stranger.workspaceId };
-  expect((await searchKnowledge(db.database, foreign, "refunds")).passages).toEqual([]);
+  const foreign = { ...(await readKnowledge(db.database, bot)), workspaceId: stranger.workspaceId };
+  expect((await searchByWords(db.database, foreign, "refunds")).passages).toEqual([]);
   const [passage] = await search("refunds");
   expect(await readPassages(db.database, stranger.workspaceId, [passage?.id ?? 0])).toEqual([]);
 });
 
-test("passages are read again by their ids, in the order asked for, without those that are gone", async () => {
+test("readPassages returns the passages in the order of their ids, without deleted ones", async () => {
   const passages = await search("plan refunds sundays");
   expect(passages.length).toBeGreaterThan(2);
   const reversed = passages.toReversed();
@@ -83,10 +83,10 @@ test("passages are read again by their ids, in the order asked for, without thos
   );
 });
 
-test("a source added again under its name takes the place of the old one, all at once", async () => {
+test("replaces a source that is added again under the same name", async () => {
   const owner = await createBot(db.database);
-  const first = await teachBot(owner, "a.md", "# Old\nThe elephant is grey.");
-  const second = await teachBot(owner, "a.md", "# New\nThe giraffe is tall.\n# More\nThe zebra has stripes.");
+  const first = await add(owner, "a.md", "# Old\nThe elephant is grey.");
+  const second = await add(owner, "a.md", "# New\nThe giraffe is tall.\n# More\nThe zebra has stripes.");
   expect(second).toMatchObject({ id: first.id, chunks: 2, characters: 42 });
   expect(await search("elephant", owner)).toEqual([]);
   expect(await search("giraffe", owner)).toHaveLength(1);
@@ -98,13 +98,13 @@ test("a source added again under its name takes the place of the old one, all at
   expect(rows).toEqual([]);
 });
 
-test("a source added by many at once is whole, one of theirs, and found by no word of another's", async () => {
+test("stores exactly one of several sources that are added at once under the same name", async () => {
   const owner = await createBot(db.database);
   const animals = ["elephant", "giraffe", "zebra", "ostrich", "leopard", "buffalo", "cheetah", "hyena"];
   for (let round = 0; round < 5; round++) {
     await Promise.all(
       animals.map((animal) =>
-        teachBot(owner, "a.md", Array.from({ length: 5 }, (_, part) => `# Part ${part}\nThe ${animal}.`).join("\n")),
+        add(owner, "a.md", Array.from({ length: 5 }, (_, part) => `# Part ${part}\nThe ${animal}.`).join("\n")),
       ),
     );
     const found = (await Promise.all(animals.map((animal) => search(animal, owner)))).filter((each) => each.length > 0);
@@ -119,23 +119,23 @@ test("a source added by many at once is whole, one of theirs, and found by no wo
   }
 });
 
-test("while a source is replaced over and over, whoever asks finds the old one or the new one, whole", async () => {
+test("a search during a replacement finds either all old or all new chunks", async () => {
   const owner = await createBot(db.database);
   const version = (word: string) => `# One\nFrogs ${word}.\n# Two\nFrogs also ${word}.`;
-  await teachBot(owner, "a.md", version("jump"));
-  let replacing = true;
-  const replaced = (async () => {
-    for (let round = 0; round < 20; round++) await teachBot(owner, "a.md", version(round % 2 === 0 ? "swim" : "jump"));
-    replacing = false;
+  await add(owner, "a.md", version("jump"));
+  let isReplacing = true;
+  const replacements = (async () => {
+    for (let round = 0; round < 20; round++) await add(owner, "a.md", version(round % 2 === 0 ? "swim" : "jump"));
+    isReplacing = false;
   })();
-  while (replacing) {
+  while (isReplacing) {
     const texts = (await search("frogs", owner)).map(({ text }) => /jump|swim/.exec(text)?.[0]);
     expect([["jump", "jump"].join(), ["swim", "swim"].join()]).toContain(texts.join());
   }
-  await replaced;
+  await replacements;
 });
 
-describe("words are compared in the language of their source", () => {
+describe("stems words in the language of their source", () => {
   test.each<[LanguageName, string, string, string]>([
     ["german", "# Versand\nDie Lieferungen dauern drei Tage.", "Wie lange dauert eine Lieferung?", "Versand"],
     [
@@ -148,14 +148,14 @@ describe("words are compared in the language of their source", () => {
     ["simple", "# Dostawa\nPaczka przychodzi po trzech dniach.", "kiedy przychodzi paczka", "Dostawa"],
   ])("%s", async (language, text, message, heading) => {
     const owner = await createBot(db.database);
-    await teachBot(owner, "other.md", "# Other\nNothing of the kind.");
-    await teachBot(owner, "a.md", text, language);
+    await add(owner, "other.md", "# Other\nNothing of the kind.");
+    await add(owner, "a.md", text, language);
     expect((await search(message, owner))[0]).toMatchObject({ source: "a.md", heading });
   });
 
-  test("also where no blank parts the words", async () => {
+  test("in a language without spaces between words", async () => {
     const owner = await createBot(db.database);
-    await teachBot(
+    await add(
       owner,
       "a.md",
       "# 営業時間\n店は九時から六時まで開いています。\n# 返品\n返品は三十日以内に受け付けます。",
@@ -165,9 +165,9 @@ describe("words are compared in the language of their source", () => {
   });
 });
 
-test("a word made of several is found by either of its parts and as a whole", async () => {
+test("finds a compound identifier by its parts and as a whole", async () => {
   const owner = await createBot(db.database);
-  await teachBot(owner, "a.md", "# Options\nSet keepAliveTimeout to 72 seconds.\n# Other\nNothing here.");
+  await add(owner, "a.md", "# Options\nSet keepAliveTimeout to 72 seconds.\n# Other\nNothing here.");
   for (const message of ["keepAliveTimeout", "keep alive timeout", "timeout"])
     expect((await search(message, owner))[0], message).toMatchObject({ heading: "Options" });
 });

@@ -1,43 +1,44 @@
 import type { Database } from "@parley/service-kit";
 import type { BotKnowledge } from "./knowledge-search.store.ts";
-import { unchangedEnds } from "./spelling.ts";
+import { prefixAndSuffix } from "./spelling.ts";
 
-/** Of one beginning or end; beyond that it is too common to tell anything. */
+/** Bounds the candidates for one prefix or suffix. A prefix of more words is too common to be useful. */
 const MAX_CANDIDATES = 500;
 
 const READ_CANDIDATES = `
-  SELECT asked.place::integer - 1 AS place, near.word
-  FROM unnest($3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS asked (beginning, after, ending, place),
+  SELECT misspelt.place::integer - 1 AS index, near.word
+  FROM unnest($3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS misspelt (prefix, prefix_end, reversed_suffix, place),
        LATERAL (
          (SELECT word FROM conversation.knowledge_words k
           WHERE k.workspace_id = $1 AND k.bot_id = $2
-            AND k.word >= asked.beginning COLLATE "C" AND k.word < asked.after COLLATE "C"
+            AND k.word >= misspelt.prefix COLLATE "C" AND k.word < misspelt.prefix_end COLLATE "C"
           LIMIT ${MAX_CANDIDATES})
          UNION ALL
          (SELECT word FROM conversation.knowledge_words k
           WHERE k.workspace_id = $1 AND k.bot_id = $2
-            AND reverse(k.word) >= asked.ending COLLATE "C" AND reverse(k.word) < asked.ending COLLATE "C" || chr(1114109)
+            AND reverse(k.word) >= misspelt.reversed_suffix COLLATE "C"
+            AND reverse(k.word) < misspelt.reversed_suffix COLLATE "C" || chr(1114109)
           LIMIT ${MAX_CANDIDATES})
        ) near
-  GROUP BY asked.place, near.word`;
+  GROUP BY misspelt.place, near.word`;
 
-/** For each of `words`, the words of the bot's knowledge that begin or end alike. */
+/** Returns, for each of `words`, the words of the bot's knowledge with the same prefix or suffix. */
 export async function readCandidates(
   database: Database,
   bot: BotKnowledge,
   words: readonly string[],
 ): Promise<string[][]> {
-  const ends = words.map(unchangedEnds);
-  const { rows } = await database.query<{ place: number; word: string }>({
+  const parts = words.map(prefixAndSuffix);
+  const { rows } = await database.query<{ index: number; word: string }>({
     name: "read_knowledge_candidates",
     text: READ_CANDIDATES,
     values: [
       bot.workspaceId,
       bot.botId,
-      ends.map(({ beginning }) => beginning),
-      ends.map(({ beginning }) => `${beginning}\u{10fffd}`),
-      ends.map(({ end }) => Array.from(end).reverse().join("")),
+      parts.map(({ prefix }) => prefix),
+      parts.map(({ prefix }) => `${prefix}\u{10fffd}`),
+      parts.map(({ suffix }) => Array.from(suffix).reverse().join("")),
     ],
   });
-  return words.map((_, place) => rows.filter((row) => row.place === place).map(({ word }) => word));
+  return words.map((_, index) => rows.filter((row) => row.index === index).map(({ word }) => word));
 }

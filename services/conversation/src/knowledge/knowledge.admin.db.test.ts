@@ -11,15 +11,15 @@ import { adminFailure, useTestSystem } from "../testing/system.ts";
 import { createBot } from "../testing/turns.ts";
 
 const system = useTestSystem();
-const nameOf = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
+const keyOf = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-describe("knowledge", () => {
-  test("is added, replaced, listed and removed by name", async () => {
+describe("a knowledge source with content", () => {
+  test("is added, replaced, listed and removed by name, and refused with an invalid name, format or content", async () => {
     const knowledge = system.ops(KnowledgeAdminService);
     const bot = await createBot(system.database);
     const add = (name: string, format: string, content: string | Uint8Array) =>
-      knowledge.addSource({ ...nameOf(bot), name, format, content: Buffer.from(content) });
+      knowledge.addSource({ ...keyOf(bot), name, format, content: Buffer.from(content) });
     await add("b.html", "html", "<h1>Hours</h1><p>Nine to six.</p>");
     const { source } = await add(" a.md ", "md", "\uFEFF# Plans\n\nFree: **100**.");
     expect(source).toMatchObject({
@@ -30,9 +30,9 @@ describe("knowledge", () => {
       updatedAt: expect.stringMatching(RFC_3339),
     });
     expect((await add("a.md", "txt", "Other.")).source).toMatchObject({ id: source?.id, format: "txt" });
-    expect((await knowledge.listSources(nameOf(bot))).sources.map((each) => each.name)).toEqual(["a.md", "b.html"]);
-    await knowledge.removeSource({ ...nameOf(bot), name: "a.md" });
-    expect(await adminFailure(knowledge.removeSource({ ...nameOf(bot), name: "a.md" }))).toMatchObject({
+    expect((await knowledge.listSources(keyOf(bot))).sources.map((each) => each.name)).toEqual(["a.md", "b.html"]);
+    await knowledge.removeSource({ ...keyOf(bot), name: "a.md" });
+    expect(await adminFailure(knowledge.removeSource({ ...keyOf(bot), name: "a.md" }))).toMatchObject({
       stable: "source_not_found",
     });
     for (const [name, format, content] of [
@@ -52,37 +52,37 @@ describe("knowledge", () => {
   });
 });
 
-describe("knowledge by URL", () => {
+describe("a knowledge source with a URL", () => {
   const pages = new Map<string, { status?: number; headers: Record<string, string>; body: string | Uint8Array }>();
   let server: Server;
   let origin: string;
-  let reached: string[];
+  let requested: string[];
   let service: TestService;
   beforeAll(async () => {
     server = createServer((request, response) => {
-      reached.push(`${request.socket.localAddress?.replace("::ffff:", "")}${request.url}`);
+      requested.push(`${request.socket.localAddress?.replace("::ffff:", "")}${request.url}`);
       const { status = 200, headers, body } = pages.get(request.url ?? "") ?? { status: 404, headers: {}, body: "" };
       response.writeHead(status, headers).end(body);
     }).listen(0);
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
-    // 127.0.0.2 stands for a public host; the same server on 127.0.0.1 for one inside.
+    // The same server plays a public host at 127.0.0.2, which EGRESS_ALLOW permits, and a private host at 127.0.0.1.
     origin = `http://127.0.0.2:${port}`;
     service = await startTestService(system.databaseUrl, system.quota.target, { EGRESS_ALLOW: "127.0.0.2/32" });
   });
   beforeEach(() => {
-    reached = [];
+    requested = [];
   });
   afterAll(async () => {
     await service.stop();
     server.closeAllConnections();
     await new Promise((closed) => server.close(closed));
   });
-  const add = (bot: Bot, url: string, given: object = {}) =>
-    service.admin(KnowledgeAdminService).addSource({ ...nameOf(bot), url, ...given });
-  const inside = () => origin.replace("127.0.0.2", "127.0.0.1");
+  const add = (bot: Bot, url: string, fields: object = {}) =>
+    service.admin(KnowledgeAdminService).addSource({ ...keyOf(bot), url, ...fields });
+  const privateOrigin = () => origin.replace("127.0.0.2", "127.0.0.1");
 
-  test("is fetched in any of the formats, named by its URL, and fetched again in place of itself", async () => {
+  test("is fetched in every format, is named by its URL, and is replaced when it is added again", async () => {
     const bot = await createBot(system.database);
     pages.set("/a", {
       headers: { "content-type": "text/html; charset=iso-8859-1" },
@@ -119,24 +119,30 @@ describe("knowledge by URL", () => {
       body: "# Plans\n\nThe free plan has 200 messages.",
     });
     expect((await add(bot, `${origin}/b.md`)).source?.id).toBe(first?.id);
-    const { sources } = await service.admin(KnowledgeAdminService).listSources(nameOf(bot));
+    const { sources } = await service.admin(KnowledgeAdminService).listSources(keyOf(bot));
     expect(sources.map((each) => each.name)).toEqual(["hours.pdf", `${origin}/a`, `${origin}/b.md`, `${origin}/old`]);
   });
 
-  test("that is or redirects to a private address is refused when connecting, and nothing is stored", async () => {
+  test("is refused and not stored if it is a private address or redirects to one", async () => {
     const bot = await createBot(system.database);
-    pages.set("/in", { status: 302, headers: { location: `${inside()}/secret` }, body: "" });
+    pages.set("/in", { status: 302, headers: { location: `${privateOrigin()}/secret` }, body: "" });
     pages.set("/meta", { status: 301, headers: { location: "http://169.254.169.254/latest/meta-data/" }, body: "" });
-    for (const url of [`${inside()}/secret`, `${origin}/in`, `${origin}/meta`, "http://[::1]/", "http://10.0.0.1/"])
+    for (const url of [
+      `${privateOrigin()}/secret`,
+      `${origin}/in`,
+      `${origin}/meta`,
+      "http://[::1]/",
+      "http://10.0.0.1/",
+    ])
       expect(await adminFailure(add(bot, url)), url).toMatchObject({
         code: Code.InvalidArgument,
         stable: "address_refused",
       });
-    expect(reached.filter((each) => !each.startsWith("127.0.0.2/"))).toEqual([]);
-    expect((await service.admin(KnowledgeAdminService).listSources(nameOf(bot))).sources).toEqual([]);
+    expect(requested.filter((each) => !each.startsWith("127.0.0.2/"))).toEqual([]);
+    expect((await service.admin(KnowledgeAdminService).listSources(keyOf(bot))).sources).toEqual([]);
   });
 
-  test("that answers with anything else is refused with a reason", async () => {
+  test("is refused with a reason if the response is no document", async () => {
     const bot = await createBot(system.database);
     pages.set("/png", { headers: { "content-type": "image/png" }, body: "x" });
     pages.set("/none", { headers: {}, body: "x" });
@@ -152,13 +158,13 @@ describe("knowledge by URL", () => {
       ["/large", "too_large"],
     ])
       expect(await adminFailure(add(bot, origin + path)), path).toMatchObject({ code: Code.InvalidArgument, stable });
-    for (const [url, given, stable] of [
+    for (const [url, fields, stable] of [
       ["ftp://example.com/", {}, "url_refused"],
       ["not a url", {}, "url_refused"],
       [`${origin}/a`, { content: new Uint8Array([120]) }, "invalid_argument"],
       [`${origin}/a`, { language: "klingon" }, "invalid_argument"],
       [`${origin}/${"x".repeat(300)}`, {}, "invalid_argument"],
     ] as const)
-      expect(await adminFailure(add(bot, url, given)), url).toMatchObject({ stable });
+      expect(await adminFailure(add(bot, url, fields)), url).toMatchObject({ stable });
   });
 });

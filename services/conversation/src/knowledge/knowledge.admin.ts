@@ -31,7 +31,7 @@ export type KnowledgeDeps = {
   embeddings: { status: EmbeddingStatus };
 };
 
-/** The admin service of what bots know. */
+/** Returns the admin service for bots' knowledge sources. */
 export function knowledgeAdmin({
   database,
   egress,
@@ -42,14 +42,14 @@ export function knowledgeAdmin({
     async addSource(request, { signal }) {
       const { workspaceId, url } = request;
       const name = requireName(request.name || url);
-      const given = requireLanguage(request.language);
+      const requestedLanguage = requireLanguage(request.language);
       const botId = await requireBotId(database, request);
-      const sent = url === "" ? sentDocument(request) : undefined;
+      const sent = url === "" ? readContent(request) : undefined;
       return queue.run(request.content.length, signal, async () => {
-        const raw = sent ?? (await fetchedDocument(request, egress));
+        const raw = sent ?? (await fetchContent(request, egress));
         const document = await readDocument(raw, { signal });
         if (document.chunks === 0) throw invalid("content holds no text");
-        const language = given ?? (await detectLanguage(database, document.beginning));
+        const language = requestedLanguage ?? (await detectLanguage(database, document.beginning));
         const { format } = raw;
         const stored = await putSource(database, { workspaceId, botId, name, format, language, url, document });
         return { source: toMessage(stored, embeddings.status) };
@@ -70,18 +70,18 @@ export function knowledgeAdmin({
   };
 }
 
-function sentDocument({ format, content }: AddSourceRequest): RawDocument {
-  return checked({ format: requireFormat(format), content });
+function readContent({ format, content }: AddSourceRequest): RawDocument {
+  return validated({ format: requireFormat(format), content });
 }
 
-async function fetchedDocument({ url, format, content }: AddSourceRequest, egress: EgressPolicy): Promise<RawDocument> {
+async function fetchContent({ url, format, content }: AddSourceRequest, egress: EgressPolicy): Promise<RawDocument> {
   if (content.length > 0) throw invalid("give either content or a url");
   if (isLongerThan(url, MAX_URL_CHARACTERS) || url.includes("\0")) throw invalid("url is too long", "url_refused");
   const fetched = await fetchDocument(url, egress, MAX_PDF_BYTES);
-  return checked(format === "" ? fetched : { ...fetched, format: requireFormat(format) });
+  return validated(format === "" ? fetched : { ...fetched, format: requireFormat(format) });
 }
 
-function checked({ format, content }: RawDocument): RawDocument {
+function validated({ format, content }: RawDocument): RawDocument {
   if (format === "pdf") {
     if (content.length > MAX_PDF_BYTES) throw invalid("a PDF must have at most 16 MiB");
   } else {

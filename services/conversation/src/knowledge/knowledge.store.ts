@@ -5,17 +5,17 @@ export type Source = {
   id: number;
   name: string;
   format: string;
-  /** What its words were brought to their stem with. */
+  /** Text search configuration that stems its words. */
   language: string;
-  /** Where it was fetched from; empty for a file. */
+  /** URL that it was fetched from; empty if its content was sent. */
   url: string;
-  /** Of text, in all chunks together. */
+  /** Length of the text in all chunks. */
   characters: number;
   chunks: number;
   updatedAt: Date;
-  /** The model its chunks are, or are being, embedded with; empty before any was. */
+  /** Model of its embeddings; empty until the source is first claimed. */
   embeddingModel: string;
-  /** How many of its chunks that is done for. */
+  /** Number of chunks with an embedding of that model. */
   embedded: number;
 };
 
@@ -40,7 +40,7 @@ const PUT_SOURCE = `
         characters = excluded.characters, chunks = excluded.chunks, updated_at = now()
   RETURNING ${SOURCE}`;
 
-// `search` is the version before this one's, which knows two languages.
+// `language` is for the previous version, which reads the generated column `search` and supports two languages.
 const INSERT_CHUNKS = `
   INSERT INTO conversation.knowledge_chunks (workspace_id, bot_id, source_id, position, heading, content, language, terms)
   SELECT $1, $2::uuid, $3, $11 + position, heading, content, CASE $4::text WHEN 'english' THEN 'english' ELSE 'simple' END,
@@ -71,13 +71,13 @@ const INSERT_WORDS = `
   ON CONFLICT DO NOTHING`;
 
 /**
- * Stores a document's chunks, in place of those of the document of the same name, all at once. A statement for each piece, because one for a
- * large document would exceed the statement timeout.
+ * Stores a document in one transaction and replaces the bot's document of the same name. Each piece is a statement of its own, because a
+ * single statement for a large document would exceed the statement timeout.
  */
 export async function putSource(database: Database, source: NewSource): Promise<Source> {
   const { workspaceId, botId, language, document } = source;
   return transaction(database, async (connection) => {
-    // Locks the source's row, so that two who add it at once come one after the other.
+    // Locks the source's row, which serializes concurrent calls for the same name.
     const stored = await upsertSource(connection, source);
     for (const table of ["knowledge_chunks", "knowledge_words"])
       await connection.query(`DELETE FROM conversation.${table} WHERE workspace_id = $1 AND source_id = $2`, [
@@ -118,7 +118,7 @@ async function upsertSource(connection: Connection, source: NewSource): Promise<
   return stored;
 }
 
-/** A bot's documents, by name. */
+/** Returns a bot's documents, ordered by name. */
 export async function listSources(database: Database, workspaceId: string, botId: string): Promise<Source[]> {
   const { rows } = await database.query<Source>(
     `SELECT ${SOURCE} FROM conversation.knowledge_sources WHERE workspace_id = $1 AND bot_id = $2 ORDER BY name`,
@@ -127,7 +127,7 @@ export async function listSources(database: Database, workspaceId: string, botId
   return rows;
 }
 
-/** Removes a document with its chunks; false when the bot has none of this name. */
+/** Deletes a document and its chunks. Returns false if the bot has no document of this name. */
 export async function deleteSource(
   database: Database,
   workspaceId: string,

@@ -5,61 +5,61 @@ import { findNearest } from "./embeddings.store.ts";
 import type { EmbeddingClient } from "./embeddings.worker.ts";
 import type { BotKnowledge } from "./knowledge-search.store.ts";
 
-/** How a search by meaning went: everything but `ok` leaves the visitor with what the words alone find. */
-export const MEANING_RESULTS = ["ok", "timeout", "failed", "off", "paused"] as const;
-export type MeaningResult = (typeof MEANING_RESULTS)[number];
+/** Results of a semantic search. With any result but `ok`, the turn uses word search alone. */
+export const SEMANTIC_SEARCH_RESULTS = ["ok", "timeout", "failed", "off", "paused"] as const;
+export type SemanticSearchResult = (typeof SEMANTIC_SEARCH_RESULTS)[number];
 
-/** As much as a visitor may wait for it. */
+/** The visitor waits for the embedding call, so its deadline is short. */
 const TIMEOUT_MS = 300;
-/** A question's words come early. */
+/** Only the beginning of a long message is searched, because a question usually comes first. */
 const MAX_QUERY_CHARACTERS = 1_000;
 const MAX_PASSAGES = 12;
-/** Every one of a bot's vectors is compared; beyond so many that would take too long. */
+/** The search compares all vectors of the bot. With more chunks it would take too long and is skipped. */
 const MAX_CHUNKS = 10_000;
-/** After so many failures in a row nobody is made to wait for the next one, for a while. */
-const FAILURES = 3;
+/** Circuit breaker: after this many failures in a row, semantic search pauses for PAUSE_MS. */
+const MAX_FAILURES = 3;
 const PAUSE_MS = 10_000;
 
-export type MeaningsDeps = {
+export type SemanticSearchDeps = {
   database: Database;
   llm: EmbeddingClient;
   searches: Counter<"result">;
   log: Logger;
-  /** Milliseconds of a clock that never goes back. */
+  /** Returns the milliseconds of a monotonic clock. */
   now: () => number;
 };
 
-/** Finds passages by what they mean. */
-export class Meanings {
-  readonly #deps: MeaningsDeps;
+/** Finds the passages whose embeddings are nearest to a message's embedding. */
+export class SemanticSearch {
+  readonly #deps: SemanticSearchDeps;
   #failures = 0;
   #pausedUntilMs = 0;
 
-  constructor(deps: MeaningsDeps) {
+  constructor(deps: SemanticSearchDeps) {
     this.#deps = deps;
   }
 
-  /** The passages nearest in meaning to a message; none when they cannot be had in time. Never throws. */
-  async nearest(bot: BotKnowledge, message: string): Promise<Passage[]> {
+  /** Returns the passages nearest to a message, best first. Returns none if the search fails or times out; never throws. */
+  async search(bot: BotKnowledge, message: string): Promise<Passage[]> {
     const text = message.slice(0, MAX_QUERY_CHARACTERS).toWellFormed().trim();
     if (!bot.isEmbedded || bot.chunks > MAX_CHUNKS || text === "") return [];
     const { searches, log, now } = this.#deps;
     if (now() < this.#pausedUntilMs) {
-      searches.inc({ result: "paused" satisfies MeaningResult });
+      searches.inc({ result: "paused" satisfies SemanticSearchResult });
       return [];
     }
     try {
       const passages = await this.#find(bot, text);
       this.#failures = 0;
-      searches.inc({ result: "ok" satisfies MeaningResult });
+      searches.inc({ result: "ok" satisfies SemanticSearchResult });
       return passages;
     } catch (error) {
       const result = resultOf(error);
       searches.inc({ result });
-      // Whoever switched it off is in no trouble.
-      if (result !== "off") log.warn({ error, result }, "knowledge was searched by its words alone");
+      // Without an embedding model, llm-proxy refuses every call. That is the operator's choice and no failure to log.
+      if (result !== "off") log.warn({ error, result }, "semantic search failed");
       this.#failures++;
-      if (this.#failures >= FAILURES) {
+      if (this.#failures >= MAX_FAILURES) {
         this.#failures = 0;
         this.#pausedUntilMs = now() + PAUSE_MS;
       }
@@ -77,7 +77,7 @@ export class Meanings {
   }
 }
 
-function resultOf(error: unknown): MeaningResult {
+function resultOf(error: unknown): SemanticSearchResult {
   if (!(error instanceof RpcError)) return "failed";
   if (error.status === status.FAILED_PRECONDITION) return "off";
   return error.status === status.DEADLINE_EXCEEDED ? "timeout" : "failed";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { corrections, editDistance, unchangedEnds } from "./spelling.ts";
+import { editDistance, findCorrections, prefixAndSuffix } from "./spelling.ts";
 
 test.each([
   ["lenght", "length"],
@@ -9,9 +9,9 @@ test.each([
   ["recieve", "receive"],
   ["adress", "address"],
   ["acommodation", "accommodation"],
-])("%s stands for %s", (word, meant) => {
+])("corrects %s to %s", (word, correction) => {
   const others = ["letter", "minimum", "perimeter", "timber", "recipe", "dress", "accumulation", "than"];
-  expect(corrections(word, [...others, meant])).toEqual([meant]);
+  expect(findCorrections(word, [...others, correction])).toEqual([correction]);
 });
 
 test.each([
@@ -21,12 +21,12 @@ test.each([
   ["cat", "car"],
   ["berlin", "merlin"],
   ["salary", "celery"],
-])("%s does not stand for %s", (word, other) => {
-  expect(corrections(word, [other])).toEqual([]);
+])("does not correct %s to %s", (word, other) => {
+  expect(findCorrections(word, [other])).toEqual([]);
 });
 
-test("one slip or swap leaves the beginning or the end by which a word is looked for", () => {
-  const slips = (word: string) =>
+test("a misspelling with one edit or swap keeps the word's prefix or suffix", () => {
+  const misspellings = (word: string) =>
     Array.from(word).flatMap((letter, at) => [
       word.slice(0, at) + word.slice(at + 1),
       `${word.slice(0, at)}x${word.slice(at + 1)}`,
@@ -34,13 +34,13 @@ test("one slip or swap leaves the beginning or the end by which a word is looked
       `${word.slice(0, at)}${word[at + 1] ?? ""}${letter}${word.slice(at + 2)}`,
     ]);
   for (const word of ["order", "parameter", "delivery", "refund", "accommodation"])
-    for (const slip of slips(word).filter((each) => each.length >= 5)) {
-      const { beginning, end } = unchangedEnds(slip);
-      expect(word.startsWith(beginning) || word.endsWith(end), `${slip} for ${word}`).toBe(true);
+    for (const misspelling of misspellings(word).filter((each) => each.length >= 5)) {
+      const { prefix, suffix } = prefixAndSuffix(misspelling);
+      expect(word.startsWith(prefix) || word.endsWith(suffix), `${misspelling} for ${word}`).toBe(true);
     }
 });
 
-test("the distance is counted no further than its bound", () => {
+test("the edit distance is computed up to its maximum", () => {
   expect(editDistance("abcdef", "abdcef", 2)).toBe(1);
   expect(editDistance("kitten", "sitting", 3)).toBe(3);
   expect(editDistance("kitten", "sitting", 1)).toBe(2);

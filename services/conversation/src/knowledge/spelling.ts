@@ -1,33 +1,34 @@
 const MIN_CHARACTERS = 4;
-const LONG_CHARACTERS = 8;
-/** Shorter words that differ in a letter are mostly two words (`bread`, `break`); one too many, too few or swapped is a slip. */
-const MIN_CHANGED_CHARACTERS = 6;
-/** Of the letter triples of both words, how many they share; below this two words only look alike to a counter of letters. */
+const MIN_LONG_WORD_CHARACTERS = 8;
+/** In shorter words a substituted letter usually makes another word (`bread`, `break`), so only other edits count as a misspelling. */
+const MIN_SUBSTITUTION_CHARACTERS = 6;
+/** Smallest accepted trigram similarity. Below this, two words within the edit distance are rarely related. */
 const MIN_SIMILARITY = 0.3;
 
-/** Whether a word is one that can be taken for a misspelling: not too short, and of letters. */
+/** Returns whether a word may be a misspelling: it consists of letters and is not too short. */
 export function canBeMisspelt(word: string): boolean {
   return word.length >= MIN_CHARACTERS && /^[\p{L}\p{M}']+$/u.test(word);
 }
 
 /**
- * How a misspelt word begins and ends. One slip, or two letters swapped, leaves one half of a word as it was, so that a word that begins or
- * ends like this is all that need be looked at.
+ * Returns a word's prefix and suffix, each about half of it. A correction that is one edit or swap away has the same prefix or the same
+ * suffix, unless the two middle letters of a four-letter word are swapped. One that is two edits away is missed if both change.
  */
-export function unchangedEnds(word: string): { beginning: string; end: string } {
+export function prefixAndSuffix(word: string): { prefix: string; suffix: string } {
   const letters = Array.from(word);
   const length = Math.max(2, Math.floor((letters.length - 1) / 2));
-  return { beginning: letters.slice(0, length).join(""), end: letters.slice(-length).join("") };
+  return { prefix: letters.slice(0, length).join(""), suffix: letters.slice(-length).join("") };
 }
 
-/** The words that a misspelt one stands for most likely, all of the same likelihood; none when nothing is near enough. */
-export function corrections(word: string, candidates: readonly string[]): string[] {
-  const bound = word.length >= LONG_CHARACTERS ? 2 : 1;
+/** Returns the candidates closest to a misspelt word; several if they are equally close, none if no candidate is close enough. */
+export function findCorrections(word: string, candidates: readonly string[]): string[] {
+  const maxDistance = word.length >= MIN_LONG_WORD_CHARACTERS ? 2 : 1;
   const near = candidates
-    .filter((candidate) => candidate.length >= MIN_CHARACTERS - 1 && beginsAlike(word, candidate))
-    .map((candidate) => ({ candidate, distance: editDistance(word, candidate, bound) }))
-    .filter(({ distance }) => distance <= bound)
-    .map((each) => ({ ...each, similarity: similarity(word, each.candidate) }))
+    // A correction may be one letter shorter than the misspelling.
+    .filter((candidate) => candidate.length >= MIN_CHARACTERS - 1 && hasSimilarStart(word, candidate))
+    .map((candidate) => ({ candidate, distance: editDistance(word, candidate, maxDistance) }))
+    .filter(({ distance }) => distance <= maxDistance)
+    .map((each) => ({ ...each, similarity: trigramSimilarity(word, each.candidate) }))
     .filter((each) => each.similarity >= MIN_SIMILARITY)
     .sort((one, other) => one.distance - other.distance || other.similarity - one.similarity);
   const best = near[0];
@@ -36,42 +37,45 @@ export function corrections(word: string, candidates: readonly string[]): string
     .map(({ candidate }) => candidate);
 }
 
-/** Slips of the first letter are rare, but for its being swapped with the second. */
-function beginsAlike(one: string, other: string): boolean {
+/** Misspellings rarely change the first letter, except by swapping it with the second. */
+function hasSimilarStart(one: string, other: string): boolean {
   return one[0] === other[0] || (one[0] === other[1] && one[1] === other[0]);
 }
 
-/** Letters to add, take out, change or swap with the next to get from one word to the other; a number above `bound` when they are more. */
-export function editDistance(one: string, other: string, bound: number): number {
-  if (Math.abs(one.length - other.length) > bound) return bound + 1;
-  const change = Math.max(one.length, other.length) < MIN_CHANGED_CHARACTERS ? bound + 1 : 1;
-  let before: number[] = [];
-  let last = Array.from({ length: other.length + 1 }, (_, index) => index);
+/**
+ * Returns the number of insertions, deletions, substitutions and swaps of neighbouring letters between two words. In short words a
+ * substitution counts as `maxDistance + 1`. Stops early and returns `maxDistance + 1` when the distance exceeds `maxDistance`.
+ */
+export function editDistance(one: string, other: string, maxDistance: number): number {
+  if (Math.abs(one.length - other.length) > maxDistance) return maxDistance + 1;
+  const substitutionCost = Math.max(one.length, other.length) < MIN_SUBSTITUTION_CHARACTERS ? maxDistance + 1 : 1;
+  let rowBeforePrevious: number[] = [];
+  let previousRow = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let i = 1; i <= one.length; i++) {
     const row = [i];
     for (let j = 1; j <= other.length; j++) {
-      const changed = (last[j - 1] ?? 0) + (one[i - 1] === other[j - 1] ? 0 : change);
+      const substituted = (previousRow[j - 1] ?? 0) + (one[i - 1] === other[j - 1] ? 0 : substitutionCost);
       const swapped =
         i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]
-          ? (before[j - 2] ?? 0) + 1
-          : changed;
-      row.push(Math.min(changed, swapped, (last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
+          ? (rowBeforePrevious[j - 2] ?? 0) + 1
+          : substituted;
+      row.push(Math.min(substituted, swapped, (previousRow[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
     }
-    if (Math.min(...row) > bound) return bound + 1;
-    before = last;
-    last = row;
+    if (Math.min(...row) > maxDistance) return maxDistance + 1;
+    rowBeforePrevious = previousRow;
+    previousRow = row;
   }
-  return last.at(-1) ?? 0;
+  return previousRow.at(-1) ?? 0;
 }
 
-/** The share of their letter triples, with a blank before and after each word, that two words have in common: 0 to 1. */
-function similarity(one: string, other: string): number {
-  const [mine, theirs] = [triples(one), triples(other)];
-  const shared = [...mine].filter((triple) => theirs.has(triple)).length;
+/** Returns the Jaccard similarity of two words' trigrams, from 0 to 1. */
+function trigramSimilarity(one: string, other: string): number {
+  const [mine, theirs] = [trigrams(one), trigrams(other)];
+  const shared = [...mine].filter((trigram) => theirs.has(trigram)).length;
   return shared / (mine.size + theirs.size - shared);
 }
 
-function triples(word: string): Set<string> {
+function trigrams(word: string): Set<string> {
   const padded = `  ${word} `;
   return new Set(Array.from({ length: padded.length - 2 }, (_, index) => padded.slice(index, index + 3)));
 }

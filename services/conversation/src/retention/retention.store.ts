@@ -1,24 +1,32 @@
 import type { Database } from "@parley/service-kit";
 
-/** Every workspace that has a bot, and so may have conversations. */
+/** Lists every workspace that has a bot. Other workspaces have no sessions. */
 export async function listWorkspaceIds(database: Database): Promise<string[]> {
   const { rows } = await database.query<{ id: string }>("SELECT DISTINCT workspace_id AS id FROM conversation.bots");
   return rows.map((row) => row.id);
 }
 
 const LIST_EXPIRED = `
-  SELECT session_id AS id FROM conversation.sessions
+  SELECT session_id AS id, last_activity_at::text AS "lastActivityAt" FROM conversation.sessions
   WHERE workspace_id = $1 AND last_activity_at < now() - make_interval(days => $2) AND erased_at IS NULL
-  ORDER BY last_activity_at
+    AND (last_activity_at, session_id) > ($4::timestamptz, $5::uuid)
+  ORDER BY last_activity_at, session_id
   LIMIT $3`;
 
-/** The sessions of a workspace, at most `limit`, that were last active more than so many days ago, the oldest first; deleted ones too. */
+/** A session in the order of expiry. The time is PostgreSQL's text, which keeps its microseconds. */
+export type ExpiredSession = { id: string; lastActivityAt: string };
+
+const BEFORE_ALL: ExpiredSession = { id: "00000000-0000-0000-0000-000000000000", lastActivityAt: "-infinity" };
+
+export type ExpiredPage = { days: number; limit: number; after: ExpiredSession | undefined };
+
+/** Lists a workspace's sessions whose last activity is more than `days` days ago, oldest first. Includes deleted sessions. */
 export async function listExpired(
   database: Database,
   workspaceId: string,
-  days: number,
-  limit: number,
-): Promise<string[]> {
-  const { rows } = await database.query<{ id: string }>(LIST_EXPIRED, [workspaceId, days, limit]);
-  return rows.map((row) => row.id);
+  { days, limit, after = BEFORE_ALL }: ExpiredPage,
+): Promise<ExpiredSession[]> {
+  const values = [workspaceId, days, limit, after.lastActivityAt, after.id];
+  const { rows } = await database.query<ExpiredSession>(LIST_EXPIRED, values);
+  return rows;
 }

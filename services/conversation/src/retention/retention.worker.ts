@@ -1,11 +1,11 @@
 import type { RpcClient } from "@parley/rpc";
 import type { QuotaService } from "@parley/rpc/quota";
-import { type Database, type Logger, pause } from "@parley/service-kit";
+import { type Counter, type Database, type Logger, pause } from "@parley/service-kit";
 import { eraseSession } from "../sessions/index.ts";
 import type { Settlement } from "../turns/index.ts";
-import { listExpired, listWorkspaceIds } from "./retention.store.ts";
+import { type ExpiredSession, listExpired, listWorkspaceIds } from "./retention.store.ts";
 
-/** Sessions erased, each in a transaction of its own, before others may have the database again. */
+/** Sessions erased between two pauses, each in its own transaction. */
 const BATCH = 50;
 const PAUSE_MS = 100;
 const QUOTA_TIMEOUT_MS = 5_000;
@@ -14,38 +14,54 @@ export type RetentionDeps = {
   database: Database;
   quota: Pick<RpcClient<typeof QuotaService>, "getWorkspace">;
   onClosed: (closed: readonly Settlement[]) => void;
+  failures: Pick<Counter, "inc">;
   log: Logger;
 };
 
 /**
- * Erases the conversations that are older than their workspace keeps them, a few at a time, until none is left or the signal comes.
- * Replicas may do it at once. Answers with the number of sessions erased.
+ * Erases the sessions that are older than their workspace's retention, in batches, until none is left or the signal is aborted. Skips a
+ * session that it cannot erase until the next run. Replicas may run it concurrently. Returns the number of sessions erased.
  */
 export async function eraseExpired(deps: RetentionDeps, signal: AbortSignal): Promise<number> {
   let erased = 0;
   for (const workspaceId of await listWorkspaceIds(deps.database)) {
     if (signal.aborted) break;
-    erased += await eraseOf(deps, workspaceId, signal);
+    erased += await eraseExpiredOf(deps, workspaceId, signal);
   }
-  if (erased > 0) deps.log.info({ sessions: erased }, "erased expired conversations");
+  if (erased > 0) deps.log.info({ sessions: erased }, "expired sessions erased");
   return erased;
 }
 
-/** One workspace; what goes wrong with it is no reason to pass the others over. */
-async function eraseOf(deps: RetentionDeps, workspaceId: string, signal: AbortSignal): Promise<number> {
+/** Erases one workspace's expired sessions. Logs a failure instead of throwing, so that the other workspaces are processed. */
+async function eraseExpiredOf(deps: RetentionDeps, workspaceId: string, signal: AbortSignal): Promise<number> {
   const options = { timeoutMs: QUOTA_TIMEOUT_MS, waitForReady: true };
   let erased = 0;
   try {
     const { workspace } = await deps.quota.getWorkspace({ workspaceId }, options);
     const days = workspace?.retentionDays ?? 0;
+    let last: ExpiredSession | undefined;
     for (let isMore = days > 0; isMore && !signal.aborted; ) {
-      const expired = await listExpired(deps.database, workspaceId, days, BATCH);
-      for (const sessionId of expired) deps.onClosed((await eraseSession(deps.database, workspaceId, sessionId)) ?? []);
-      erased += expired.length;
+      const expired = await listExpired(deps.database, workspaceId, { days, limit: BATCH, after: last });
+      for (const { id } of expired) if (await eraseOne(deps, workspaceId, id, days)) erased++;
+      last = expired.at(-1);
       isMore = expired.length === BATCH && (await pause(PAUSE_MS, signal));
     }
   } catch (error) {
-    deps.log.warn({ workspace_id: workspaceId, error }, "cannot erase expired conversations");
+    deps.failures.inc();
+    deps.log.warn({ workspace_id: workspaceId, error }, "expired sessions not listed");
   }
   return erased;
+}
+
+/** Returns whether the session was erased. Logs and counts a failure, so that the other sessions are erased. */
+async function eraseOne(deps: RetentionDeps, workspaceId: string, sessionId: string, days: number): Promise<boolean> {
+  try {
+    const closed = await eraseSession(deps.database, workspaceId, sessionId, days);
+    deps.onClosed(closed ?? []);
+    return closed !== undefined;
+  } catch (error) {
+    deps.failures.inc();
+    deps.log.warn({ workspace_id: workspaceId, session_id: sessionId, error }, "expired session erasure failed");
+    return false;
+  }
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { closing, createBot, newTurn, runTurn } from "../testing/turns.ts";
-import { closeTurn, findMetering } from "../turns/close-turn.store.ts";
+import { closeTurn, findTurnResult } from "../turns/close-turn.store.ts";
 import { findTurn, openTurn } from "../turns/open-turn.store.ts";
 import { eraseSession } from "./erase-session.store.ts";
 import { exportSession } from "./export-session.store.ts";
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** The tables in which a text occurs, in whatever column. */
+/** The tables that contain a text in any column. */
 async function tablesWith(marker: string): Promise<string[]> {
   const { rows } = await db.admin.query(
     "SELECT relname FROM pg_class WHERE relnamespace = 'conversation'::regnamespace AND relkind = 'r'",
@@ -32,7 +32,7 @@ async function tablesWith(marker: string): Promise<string[]> {
   return found;
 }
 
-/** A conversation with a marker wherever a visitor, a model or an edge can leave text. */
+/** A session with the marker in every text that a visitor, a model or an edge can store. */
 async function markedSession(marker: string) {
   const sessionId = randomUUID();
   const visitor = {
@@ -41,7 +41,7 @@ async function markedSession(marker: string) {
     referrer: marker,
     userAgent: marker,
   };
-  const turn = (given = {}) => newTurn(bot, { sessionId, message: marker, ...visitor, ...given });
+  const turn = (overrides = {}) => newTurn(bot, { sessionId, message: marker, ...visitor, ...overrides });
   const phases = [{ name: marker, microseconds: 1 }];
   await runTurn(db.database, turn(), { content: marker, phases });
   await runTurn(db.database, turn(), { outcome: "error", content: marker, errorCode: marker, phases });
@@ -51,7 +51,7 @@ async function markedSession(marker: string) {
   return { sessionId, streaming };
 }
 
-test("leaves no trace of a conversation in any table, and the bare turns for the count", async () => {
+test("removes a session's content from every table and keeps the rows of its turns", async () => {
   const marker = `marker-${randomUUID()}`;
   const { sessionId } = await markedSession(marker);
   expect((await tablesWith(marker)).sort((a, b) => (a < b ? -1 : 1))).toEqual(["messages", "sessions", "turns"]);
@@ -65,17 +65,17 @@ test("leaves no trace of a conversation in any table, and the bare turns for the
   expect(rows.find((row) => row.status === "done")?.month).toBe("2026-11-01");
 });
 
-test("closes open turns first, gives their messages back, and no late outcome writes content", async () => {
+test("closes open turns and settles them as void, and a later CloseTurn stores no content", async () => {
   const marker = `marker-${randomUUID()}`;
   const { sessionId, streaming } = await markedSession(marker);
   const closed = await eraseSession(db.database, bot.workspaceId, sessionId);
   expect(closed).toMatchObject([{ turnId: streaming.turnId, outcome: "void" }]);
   expect(await closeTurn(db.database, closing(streaming, { content: marker }))).toBeUndefined();
-  expect(await findMetering(db.database, bot.workspaceId, streaming.turnId)).toMatchObject({ status: "cancelled" });
+  expect(await findTurnResult(db.database, bot.workspaceId, streaming.turnId)).toMatchObject({ status: "cancelled" });
   expect(await tablesWith(marker)).toEqual([]);
 });
 
-test("an erased session is nowhere to be had, and its id is never used again", async () => {
+test("an erased session cannot be opened, found, exported, deleted, erased again or listed", async () => {
   const { sessionId, streaming } = await markedSession("m");
   await eraseSession(db.database, bot.workspaceId, sessionId);
   expect(await openTurn(db.database, newTurn(bot, { sessionId }))).toBeUndefined();
@@ -88,7 +88,7 @@ test("an erased session is nowhere to be had, and its id is never used again", a
   );
 });
 
-test("erases a deleted session too, and no other workspace's", async () => {
+test("erases a deleted session, but no session of another workspace", async () => {
   const stranger = await createBot(db.database);
   const { sessionId } = await markedSession("m");
   expect(await eraseSession(db.database, stranger.workspaceId, sessionId)).toBeUndefined();
@@ -98,7 +98,7 @@ test("erases a deleted session too, and no other workspace's", async () => {
   expect(await eraseSession(db.database, bot.workspaceId, sessionId)).toHaveLength(1);
 });
 
-test("erased while turns open and close in it at once, it keeps no content and settles every turn once", async () => {
+test("keeps no content and settles every turn once when turns open and close concurrently", async () => {
   for (let round = 0; round < 5; round++) {
     const marker = `marker-${randomUUID()}`;
     const sessionId = randomUUID();

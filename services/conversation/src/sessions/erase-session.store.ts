@@ -1,13 +1,16 @@
-import { type Database, transaction } from "@parley/service-kit";
+import { type Database, slowQuery, transaction } from "@parley/service-kit";
 import { type ClosedTurn, RECORD_CLOSED, SELECT_CLOSED } from "../turns/index.ts";
 
-/** Long enough for a conversation of a million messages. */
-const TIMEOUT = "120s";
+/** Enough for a session of a million messages. */
+const TIMEOUT_MS = 120_000;
+/** The client's limit, above the server's. */
+const QUERY_TIMEOUT_MS = TIMEOUT_MS + 2_000;
 
 const ERASE_SESSION = `
   UPDATE conversation.sessions
   SET erased_at = now(), visitor_id = NULL, visitor_metadata = NULL, referrer = NULL, user_agent = NULL
-  WHERE workspace_id = $1 AND session_id = $2 AND erased_at IS NULL`;
+  WHERE workspace_id = $1 AND session_id = $2 AND erased_at IS NULL
+    AND ($3::int IS NULL OR last_activity_at < now() - make_interval(days => $3))`;
 
 const CANCEL_TURNS = `
   WITH closed AS (
@@ -25,22 +28,27 @@ const DELETE_CONTENT = `
   WHERE t.workspace_id = $1 AND t.turn_id IN (SELECT turn_id FROM erased)`;
 
 /**
- * Removes a session's content for good, all of it or nothing; the turns' bare rows stay, for the count. The session's row is locked
- * first, as every new turn locks it, then its open turns, as whoever closes one does: so nothing is written after it. Answers with the
- * open turns that this has closed; undefined when there is no such session, or no longer.
+ * Erases a session's content in one transaction and returns the open turns that it closed. The rows of its turns stay without content, so
+ * that they still count as usage. Returns undefined if there is no such session or if it was erased before.
+ * With `inactiveDays`, also returns undefined if the session's last activity is not more than that many days ago.
+ *
+ * The transaction locks the session's row, as OpenTurn does, and then the open turns, as CloseTurn does. A concurrent OpenTurn or CloseTurn
+ * therefore runs before the erasure or stores nothing.
  */
 export async function eraseSession(
   database: Database,
   workspaceId: string,
   sessionId: string,
+  inactiveDays?: number,
 ): Promise<ClosedTurn[] | undefined> {
   const session = [workspaceId, sessionId];
+  const query = (text: string, values: unknown[] = session) => slowQuery(text, values, QUERY_TIMEOUT_MS);
   return transaction(database, async (connection) => {
-    await connection.query(`SET LOCAL statement_timeout = '${TIMEOUT}'`);
-    const { rowCount } = await connection.query(ERASE_SESSION, session);
+    await connection.query(`SET LOCAL statement_timeout = ${TIMEOUT_MS}`);
+    const { rowCount } = await connection.query(query(ERASE_SESSION, [...session, inactiveDays]));
     if (rowCount === 0) return undefined;
-    const { rows } = await connection.query<ClosedTurn>(CANCEL_TURNS, session);
-    await connection.query(DELETE_CONTENT, session);
+    const { rows } = await connection.query<ClosedTurn>(query(CANCEL_TURNS));
+    await connection.query(query(DELETE_CONTENT));
     return rows;
   });
 }

@@ -21,7 +21,7 @@ async function collect(pieces: AsyncIterable<{ json: Uint8Array }>) {
   return { pieces: all, text: Buffer.concat(all).toString() };
 }
 
-/** A session with `turns` finished turns, without going through the service. */
+/** Inserts a session with `turns` finished turns directly. */
 async function fill(turns: number, content = "x".repeat(500)) {
   const turn = newTurn(bot);
   await openTurn(system.database, turn);
@@ -40,7 +40,7 @@ async function fill(turns: number, content = "x".repeat(500)) {
   return sessionId;
 }
 
-test("is the contract's document, field by field", async () => {
+test("exports the contract's document with every field", async () => {
   const visitor = {
     visitorId: "v1",
     visitorMetadata: '{"plan":"pro"}',
@@ -101,7 +101,7 @@ test("is the contract's document, field by field", async () => {
   });
 });
 
-test("leaves out turns that are still streaming, and may hold no message at all", async () => {
+test("leaves out turns that are still streaming, and exports a session without messages", async () => {
   const turn = newTurn(bot);
   await openTurn(system.database, turn);
   const { sessionId } = turn;
@@ -120,7 +120,7 @@ test("leaves out turns that are still streaming, and may hold no message at all"
   ]);
 });
 
-test("of a missing, foreign, deleted or erased session, or of an id that is none, is the same not-found", async () => {
+test("returns the same error for a missing, foreign, deleted or erased session and for a malformed id", async () => {
   const stranger = await createBot(system.database);
   const [deleted, erased] = [await fill(1), await fill(1)];
   await system.ops(SessionAdminService).deleteSession({ workspaceId: bot.workspaceId, sessionId: deleted });
@@ -140,7 +140,7 @@ test("of a missing, foreign, deleted or erased session, or of an id that is none
   expect(failures).toEqual(Array(6).fill({ status: 5, code: "session_not_found", message: "no such session" }));
 });
 
-test("of 20,000 messages comes whole and in order, in pieces of bounded size", async () => {
+test("exports 20,000 messages completely, in order, in pieces of bounded size", async () => {
   const { pieces, text } = await collect(stream(await fill(10_000)));
   expect(pieces.length).toBeGreaterThan(60);
   expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(256 * 1024);
@@ -149,7 +149,7 @@ test("of 20,000 messages comes whole and in order, in pieces of bounded size", a
   expect(ids).toEqual(ids.toSorted((a: number, b: number) => a - b));
 });
 
-test("that nobody reads on is not read ahead, and gives its connection back when its reader leaves", async () => {
+test("stops reading when the client stops, and releases the connection when the client cancels", async () => {
   const sessionId = await fill(10_000, "y".repeat(2_000));
   const cursors = async () => {
     const { rows } = await system.admin.query(
@@ -158,26 +158,26 @@ test("that nobody reads on is not read ahead, and gives its connection back when
     );
     return rows;
   };
-  const leaving = new AbortController();
-  const reader = stream(sessionId, bot.workspaceId, leaving.signal)[Symbol.asyncIterator]();
+  const cancellation = new AbortController();
+  const reader = stream(sessionId, bot.workspaceId, cancellation.signal)[Symbol.asyncIterator]();
   await reader.next();
-  // Whatever fits into the buffers on the way is soon there, and then the cursor rests.
-  let resting: unknown;
+  // The stream fills its buffers first. Then the cursor's state no longer changes.
+  let state: unknown;
   await expect
     .poll(
       async () => {
-        const before = resting;
-        resting = await cursors();
-        return JSON.stringify(before) === JSON.stringify(resting) && (await cursors()).length;
+        const before = state;
+        state = await cursors();
+        return JSON.stringify(before) === JSON.stringify(state) && (await cursors()).length;
       },
       { interval: 200, timeout: 5_000 },
     )
     .toBe(1);
-  leaving.abort();
+  cancellation.abort();
   await expect.poll(cursors, { timeout: 3_000 }).toEqual([]);
 });
 
-test("whose connection is lost fails, also where it reads ahead, and the next one is whole", async () => {
+test("fails when the database connection is lost, and a later export is complete", async () => {
   const sessionId = await fill(2_000, "z".repeat(2_000));
   const reader = stream(sessionId)[Symbol.asyncIterator]();
   await reader.next();
@@ -189,22 +189,22 @@ test("whose connection is lost fails, also where it reads ahead, and the next on
   expect(JSON.parse(text).messages).toHaveLength(4_000);
 });
 
-test("exports that nobody reads keep no turn waiting", async () => {
+test("stalled exports do not delay turns", async () => {
   const sessionId = await fill(10_000, "y".repeat(2_000));
-  const leaving = new AbortController();
+  const cancellation = new AbortController();
   const readers = Array.from({ length: 4 }, () =>
-    stream(sessionId, bot.workspaceId, leaving.signal)[Symbol.asyncIterator](),
+    stream(sessionId, bot.workspaceId, cancellation.signal)[Symbol.asyncIterator](),
   );
-  const firsts = Promise.allSettled(readers.map((reader) => reader.next()));
+  const firstPieces = Promise.allSettled(readers.map((reader) => reader.next()));
   const started = performance.now();
   const turns = Array.from({ length: 20 }, () => system.conversation.openTurn(openRequest(bot), { timeoutMs: 5_000 }));
   await Promise.all(turns);
   expect(performance.now() - started).toBeLessThan(3_000);
-  leaving.abort();
-  await firsts;
+  cancellation.abort();
+  await firstPieces;
 });
 
-test("a transcript with replies of megabytes among small ones comes whole", async () => {
+test("exports a session with small and very large replies completely", async () => {
   const sessionId = await fill(200, "x");
   await system.admin.query(
     "UPDATE conversation.messages SET content = repeat('ü', 1000000) WHERE session_id = $1 AND message_id % 10 = 0",
@@ -216,7 +216,7 @@ test("a transcript with replies of megabytes among small ones comes whole", asyn
   expect(large.length).toBeGreaterThan(30);
 });
 
-test("the operator's transcript is the same document", async () => {
+test("GetTranscript returns the same document", async () => {
   const sessionId = await fill(300);
   const { text } = await collect(stream(sessionId));
   const transcript = await collect(

@@ -2,13 +2,10 @@ import { type Database, isUuid, isWorkspaceId } from "@parley/service-kit";
 import { exportSession } from "./export-session.store.ts";
 import { sessionNotFound } from "./session-not-found.ts";
 
-/** A message of the data plane holds at most 16 MiB; smaller ones keep less in the buffers on the way. */
+/** Far below the 16 MiB limit of a gRPC message, to keep buffers small. */
 const MAX_PIECE_BYTES = 256 * 1024;
 
-/**
- * Streams a transcript's JSON document, for as long as somebody reads it. Every session that is not to be had is missing in the same
- * words.
- */
+/** Streams a session's transcript until the signal is aborted. Throws the same error for every session that cannot be exported. */
 export async function* handleExportSession(
   database: Database,
   { workspaceId, sessionId }: { workspaceId: string; sessionId: string },

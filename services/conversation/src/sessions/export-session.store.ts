@@ -1,4 +1,4 @@
-import type { Connection, Database } from "@parley/service-kit";
+import { type Connection, type Database, rollBack } from "@parley/service-kit";
 
 const time = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"')`;
 
@@ -12,7 +12,7 @@ const SESSION = `
     WHERE s.workspace_id = $1 AND s.session_id = $2 AND s.deleted_at IS NULL AND s.erased_at IS NULL
   ) document`;
 
-// A cursor of SQL and not of the protocol, so that each FETCH is a statement with a timeout of its own.
+// An SQL cursor rather than a protocol-level one, so that each FETCH is a statement with its own timeout.
 const MESSAGES = `
   DECLARE transcript NO SCROLL CURSOR FOR
   SELECT row_to_json(document)::text AS json
@@ -28,13 +28,13 @@ const MESSAGES = `
     ORDER BY m.message_id
   ) document`;
 
-/** So many are held at a time, and as many again are on their way; of ordinary ones about 64 KiB, of large ones soon fewer. */
+/** Rows per FETCH, about 64 KiB of ordinary messages. Up to two batches are in memory. Large messages make the batches smaller. */
 const MAX_ROWS = 128;
 const PIECE_CHARACTERS = 128 * 1024;
 
 /**
- * The transcript's JSON document in pieces, read from one snapshot through a cursor as they are taken, one piece ahead; turns that are
- * still streaming are left out. No piece at all when there is no such session, or it was deleted.
+ * Yields a session's transcript, a JSON document, in pieces. Reads one snapshot through a cursor, at most one piece ahead of the consumer.
+ * Leaves out turns that are still streaming. Yields nothing if there is no such session or if it was deleted or erased.
  */
 export async function* exportSession(
   database: Database,
@@ -42,11 +42,15 @@ export async function* exportSession(
   sessionId: string,
 ): AsyncGenerator<string, void, void> {
   const connection = await database.connect();
+  let failure: unknown;
   try {
     await connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     yield* documentPieces(connection, [workspaceId, sessionId]);
+  } catch (error) {
+    failure = error;
+    throw error;
   } finally {
-    await endTransaction(connection);
+    await rollBack(connection, failure);
   }
 }
 
@@ -65,9 +69,9 @@ async function* documentPieces(connection: Connection, session: [string, string]
     const isMore = rows.length === count;
     separator = ",";
     count = Math.max(1, Math.min(MAX_ROWS, Math.round((rows.length * PIECE_CHARACTERS) / piece.length)));
-    // While this piece is on its way, and no further.
+    // Read one piece ahead while the consumer sends this one.
     next = isMore ? fetchRows(connection, count) : undefined;
-    // It is awaited when the piece is taken; of who leaves, nobody asks.
+    // The next iteration handles a failure. If the consumer stops first, this avoids an unhandled rejection.
     next?.catch(() => undefined);
     yield piece;
   }
@@ -77,14 +81,4 @@ async function* documentPieces(connection: Connection, session: [string, string]
 async function fetchRows(connection: Connection, count: number): Promise<string[]> {
   const { rows } = await connection.query<{ json: string }>(`FETCH ${count} FROM transcript`);
   return rows.map(({ json }) => json);
-}
-
-/** Nothing was written, so there is nothing to commit. A connection that cannot even roll back is not used again. */
-async function endTransaction(connection: Connection): Promise<void> {
-  try {
-    await connection.query("ROLLBACK");
-    connection.release();
-  } catch {
-    connection.release(true);
-  }
 }

@@ -12,9 +12,9 @@ export async function handleRateMessage(
   const { workspaceId, botId, sessionId, messageId, rating } = request;
   if (!RATINGS.includes(rating)) throw invalid("rating must be up, down or empty");
   const couldExist = isWorkspaceId(workspaceId) && isUuid(botId) && isUuid(sessionId);
-  const rated =
+  const isRated =
     couldExist &&
     (await rateMessage(database, { workspaceId, botId, sessionId, messageId: String(messageId), rating }));
-  if (!rated) throw notFound("message_not_found", "no such message");
+  if (!isRated) throw notFound("message_not_found", "no such message");
   return {};
 }

@@ -11,7 +11,7 @@ const system = useTestSystem();
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe("sessions", () => {
-  test("are listed the last active first, without deleted ones", async () => {
+  test("are listed by last activity, newest first, without deleted ones", async () => {
     const sessions = system.ops(SessionAdminService);
     const bot = await createBot(system.database);
     const { workspaceId } = bot;
@@ -41,7 +41,7 @@ describe("sessions", () => {
       });
   });
 
-  test("that are erased settle the turns that were open in them", async () => {
+  test("settle their open turns when they are erased", async () => {
     const bot = await createBot(system.database);
     const turn = newTurn(bot);
     await openTurn(system.database, turn);

@@ -13,11 +13,11 @@ const MAX_LIMIT = 1_000;
 export type SessionAdminDeps = {
   database: Database;
   exportDatabase: Database;
-  /** Told of the turns that an erasure has ended. */
+  /** Called with the turns that an erasure closed. */
   onClosed: (closed: readonly Settlement[]) => void;
 };
 
-/** The admin service of conversations. */
+/** Implements the admin service of sessions. */
 export function sessionAdmin(deps: SessionAdminDeps): ServiceImpl<typeof SessionAdminService> {
   const { database, exportDatabase, onClosed } = deps;
   return {

@@ -9,7 +9,7 @@ export type SessionSummary = {
   lastActivityAt: Date;
 };
 
-/** A workspace's sessions that are neither deleted nor erased, the last active first. */
+/** Lists a workspace's sessions that are neither deleted nor erased, the most recently active first. */
 export async function listSessions(database: Database, workspaceId: string, limit: number): Promise<SessionSummary[]> {
   const { rows } = await database.query<SessionSummary>(
     `SELECT s.session_id AS id, b.slug AS "botSlug", s.source, s.started_at AS "startedAt", s.last_activity_at AS "lastActivityAt",
@@ -28,7 +28,7 @@ export async function listSessions(database: Database, workspaceId: string, limi
   return rows;
 }
 
-/** Hides a session; its content stays. False when there is none to hide. */
+/** Hides a session but keeps its content. Returns false if there is no such session or if it was deleted or erased before. */
 export async function deleteSession(database: Database, workspaceId: string, sessionId: string): Promise<boolean> {
   const { rowCount } = await database.query(
     `UPDATE conversation.sessions SET deleted_at = now()

@@ -1,26 +1,26 @@
 import type { Database } from "@parley/service-kit";
 import type { Settlement } from "../turns/index.ts";
 
-/** A settlement still to be sent; `at` is the database's time at which its turn was closed. */
-export type Waiting = Settlement & { at: string };
+/** A settlement in the outbox. `createdAt` is the database's time of the turn's close. */
+export type OutboxEntry = Settlement & { createdAt: string };
 
 const READ_OUTBOX = `
-  SELECT workspace_id AS "workspaceId", turn_id AS "turnId", outcome, to_char(month, 'YYYY-MM') AS month, created_at::text AS at
+  SELECT workspace_id AS "workspaceId", turn_id AS "turnId", outcome, to_char(month, 'YYYY-MM') AS month, created_at::text AS "createdAt"
   FROM conversation.outbox
   WHERE created_at < now() - make_interval(secs => $1)
     AND (created_at, workspace_id, turn_id) > ($2::timestamptz, $3, $4::uuid)
   ORDER BY created_at, workspace_id, turn_id
   LIMIT $5`;
 
-const BEGINNING = ["-infinity", "", "00000000-0000-0000-0000-000000000000"];
+const START = ["-infinity", "", "00000000-0000-0000-0000-000000000000"];
 
-/** The oldest settlements after `after`, at least `minAgeSeconds` old. */
+/** Returns the oldest settlements after `after` that are at least `minAgeSeconds` old. */
 export async function readOutbox(
   database: Database,
-  { after, minAgeSeconds, limit }: { after: Waiting | undefined; minAgeSeconds: number; limit: number },
-): Promise<Waiting[]> {
-  const position = after ? [after.at, after.workspaceId, after.turnId] : BEGINNING;
-  const { rows } = await database.query<Waiting>({
+  { after, minAgeSeconds, limit }: { after: OutboxEntry | undefined; minAgeSeconds: number; limit: number },
+): Promise<OutboxEntry[]> {
+  const position = after ? [after.createdAt, after.workspaceId, after.turnId] : START;
+  const { rows } = await database.query<OutboxEntry>({
     name: "read_outbox",
     text: READ_OUTBOX,
     values: [minAgeSeconds, ...position, limit],
@@ -28,7 +28,7 @@ export async function readOutbox(
   return rows;
 }
 
-// Whoever else deletes a row just now has settled it too; not to wait for them is not to deadlock with them.
+// A row that is locked is being deleted by another replica that settled it too. Skipping it avoids deadlocks.
 const DELETE_SETTLED = `
   WITH settled AS (
     SELECT o.workspace_id, o.turn_id
@@ -40,7 +40,7 @@ const DELETE_SETTLED = `
   WHERE o.workspace_id = s.workspace_id AND o.turn_id = s.turn_id
   RETURNING extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS lag`;
 
-/** Removes settled turns from the outbox. Answers with the seconds each one had waited. */
+/** Deletes settled turns from the outbox. Returns for each one the seconds that it was in the outbox. */
 export async function deleteSettled(
   database: Database,
   turns: readonly { workspaceId: string; turnId: string }[],
@@ -55,7 +55,7 @@ export async function deleteSettled(
 
 const MAX_DEPTH = 100_000;
 
-/** How many settlements wait (counted to 100,000), and for how many seconds the oldest has waited. */
+/** Returns the number of settlements in the outbox, counted to 100,000, and the age of the oldest one. */
 export async function measureOutbox(database: Database): Promise<{ depth: number; oldestSeconds: number }> {
   const { rows } = await database.query<{ depth: number; oldestSeconds: number }>(
     `SELECT (SELECT count(*) FROM (SELECT FROM conversation.outbox LIMIT ${MAX_DEPTH}) o) AS depth,

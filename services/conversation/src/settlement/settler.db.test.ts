@@ -27,11 +27,11 @@ beforeEach(async () => {
 });
 afterEach(() => lifecycle.close());
 
-type Options = { registry?: Registry; gather?: (signal: AbortSignal) => Promise<unknown> };
+type Options = { registry?: Registry; waitForMore?: (signal: AbortSignal) => Promise<unknown> };
 
-function newSettler({ registry = new Registry(), gather }: Options = {}) {
+function newSettler({ registry = new Registry(), waitForMore }: Options = {}) {
   const client = connectPeer(QuotaService, { target: quota.target, internalToken: "t" }, lifecycle);
-  const settler = new Settler(db.database, client, registry, log, gather);
+  const settler = new Settler(db.database, client, registry, log, waitForMore);
   lifecycle.onClose("settler", () => settler.stop());
   return settler;
 }
@@ -46,7 +46,7 @@ async function closeTurns(count: number) {
 
 const depth = async () => (await measureOutbox(db.database)).depth;
 
-test("what is pushed is settled at once, in batches, and leaves the outbox", async () => {
+test("settles pushed turns at once, in batches, and deletes them from the outbox", async () => {
   const settler = newSettler();
   const closed = await closeTurns(600);
   for (const each of closed) settler.push([each]);
@@ -55,9 +55,9 @@ test("what is pushed is settled at once, in batches, and leaves the outbox", asy
   expect(quota.calls.map((call) => call.length)).toEqual([500, 100]);
 });
 
-test("the first turn after a quiet time is settled at once, and those that close within the window after it in one call", async () => {
+test("settles the first turn at once, and turns that close within the batch window in one call", async () => {
   const window = Promise.withResolvers<void>();
-  const settler = newSettler({ gather: () => window.promise });
+  const settler = newSettler({ waitForMore: () => window.promise });
   const closed = await closeTurns(101);
   settler.push(closed.slice(0, 1));
   await expect.poll(depth, { timeout: 5_000, interval: 5 }).toBe(100);
@@ -71,7 +71,7 @@ test("the first turn after a quiet time is settled at once, and those that close
   expect(quota.calls.map((call) => call.length)).toEqual([1, 100]);
 });
 
-test("turns that close steadily make at most one call every 50 ms", async () => {
+test("makes at most one call every 50 ms under a steady load", async () => {
   const settler = newSettler();
   const closed = await closeTurns(100);
   const started = performance.now();
@@ -85,8 +85,8 @@ test("turns that close steadily make at most one call every 50 ms", async () => 
   expect(quota.calls.length).toBeLessThanOrEqual(1 + windows);
 });
 
-test("one that stops sends what it has gathered without waiting for more", async () => {
-  const settler = newSettler({ gather: (signal) => pause(60_000, signal) });
+test("settles its queue without a pause when it stops", async () => {
+  const settler = newSettler({ waitForMore: (signal) => pause(60_000, signal) });
   const closed = await closeTurns(30);
   settler.push(closed.slice(0, 10));
   await expect.poll(depth, { timeout: 5_000, interval: 5 }).toBe(20);
@@ -96,7 +96,7 @@ test("one that stops sends what it has gathered without waiting for more", async
   expect(quota.done(bot.workspaceId)).toBe(30);
 });
 
-test("what a dead process left in the outbox is settled by whoever looks after it", async () => {
+test("settles the turns that a dead process left in the outbox", async () => {
   await closeTurns(1_200);
   await db.admin.query("UPDATE conversation.outbox SET created_at = created_at - interval '1 minute'");
   newSettler().start();
@@ -104,34 +104,34 @@ test("what a dead process left in the outbox is settled by whoever looks after i
   expect(quota.done(bot.workspaceId)).toBe(1_200);
 });
 
-test("an outage of the quota service loses nothing, and everything is settled once it is back", async () => {
+test("keeps turns in the outbox while the quota service is down, and settles them when it is up again", async () => {
   const settler = newSettler();
   settler.start();
-  quota.away = true;
+  quota.isUnavailable = true;
   settler.push(await closeTurns(20));
   await expect
     .poll(async () => (await measureOutbox(db.database)).oldestSeconds, { timeout: 5_000 })
     .toBeGreaterThan(2.5);
   expect(await depth()).toBe(20);
-  quota.away = false;
+  quota.isUnavailable = false;
   await expect.poll(depth, { timeout: 10_000, interval: 50 }).toBe(0);
   expect(quota.done(bot.workspaceId)).toBe(20);
 });
 
-test("a turn that the answer does not name stays and is sent again, and holds up no other", async () => {
+test("sends turns again that the response omits, without delaying other turns", async () => {
   const turns = await closeTurns(1_001);
   await db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '1 hour'");
   const stuck = turns.slice(0, 501).map((turn) => turn.turnId);
-  quota.silentAbout = new Set(stuck);
+  quota.unacknowledged = new Set(stuck);
   const settler = newSettler();
   settler.start();
   await expect.poll(depth, { timeout: 5_000, interval: 20 }).toBe(501);
-  quota.silentAbout.clear();
+  quota.unacknowledged.clear();
   await expect.poll(depth, { timeout: 5_000, interval: 20 }).toBe(0);
   expect(quota.done(bot.workspaceId)).toBe(1_001);
 });
 
-test("two settlers at once settle each turn with one outcome and do not stand in each other's way", async () => {
+test("settles each turn once when two settlers run concurrently", async () => {
   await closeTurns(1_000);
   await db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '1 minute'");
   for (const settler of [newSettler(), newSettler()]) settler.start();
@@ -139,7 +139,7 @@ test("two settlers at once settle each turn with one outcome and do not stand in
   expect(quota.done(bot.workspaceId)).toBe(1_000);
 });
 
-test("the metrics tell how much waits, for how long, and how long settling took", async () => {
+test("reports the outbox depth, the age of its oldest turn and the settle lag", async () => {
   const registry = new Registry();
   const settler = newSettler({ registry });
   const closed = await closeTurns(3);

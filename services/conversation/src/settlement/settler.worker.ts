@@ -13,78 +13,80 @@ import {
 } from "@parley/service-kit";
 import { outboxGauges, settleLag } from "../metrics.ts";
 import type { Settlement } from "../turns/index.ts";
-import { deleteSettled, readOutbox, type Waiting } from "./outbox.store.ts";
+import { deleteSettled, type OutboxEntry, readOutbox } from "./outbox.store.ts";
 
 export type Quota = Pick<RpcClient<typeof QuotaService>, "settle">;
 
 const BATCH = 500;
-/** What the process remembers of its own commits; whatever is beyond, or lost with the process, is found in the outbox. */
+/** Limits the queue in memory. The poll of the outbox settles turns that do not fit or that were lost with the process. */
 const MAX_QUEUED = 10_000;
 /**
- * So long after one call those that closed meanwhile go in the next. Nobody waits for a settlement, since a hold counts against the cap
- * until then, and a call with its two statements costs about as much for many turns as for one.
+ * The pause between two calls, in which closed turns accumulate. A call with its two statements costs about as much for many turns as for
+ * one, and the delay is harmless: a turn's hold counts against the cap until it is settled.
  */
-const GATHER_MS = 50;
+const BATCH_WINDOW_MS = 50;
 const SETTLE_TIMEOUT_MS = 5_000;
 const POLL_MS = 1_000;
-/** Younger rows are still on their way through the queue of the process that wrote them. */
+/** Younger rows are probably still in the queue of the process that wrote them. */
 const MIN_AGE_SECONDS = 2;
 const MAX_BACKOFF_MS = 5_000;
 
 /**
- * Tells the quota service how turns ended, at least once each: those that this process has just closed at once, or while turns close
- * steadily gathered in one call every 50 ms, and again and again whatever is left in the outbox. Settling a turn twice is harmless, so
- * replicas need not know of each other.
+ * Settles closed turns with the quota service, at least once each:
+ * - turns that this process closed go at once, or in a batch every 50 ms under load;
+ * - a poll of the outbox settles all other turns and retries failed ones.
+ *
+ * Settle is idempotent, so replicas need no coordination.
  */
 export class Settler {
   readonly #database: Database;
   readonly #quota: Quota;
   readonly #log: Logger;
   readonly #lag: ReturnType<typeof settleLag>;
-  readonly #gather: (signal: AbortSignal) => Promise<unknown>;
+  readonly #waitForMore: (signal: AbortSignal) => Promise<unknown>;
   readonly #stop = new AbortController();
   #queue: Settlement[] = [];
-  /** Of the turns in the queue that are traced. */
+  /** The spans of the traced turns in the queue, by turn id. */
   readonly #spans = new Map<string, Span>();
   #pushing: Promise<void> | undefined;
   #polling: Promise<void> | undefined;
   #failures = 0;
 
-  /** @param gather waits after a call for what closes meanwhile, until the signal is aborted at the latest. */
+  /** @param waitForMore waits between two calls, at most until the signal is aborted. */
   constructor(
     database: Database,
     quota: Quota,
     registry: Registry,
     log: Logger,
-    gather = (signal: AbortSignal): Promise<unknown> => pause(GATHER_MS, signal),
+    waitForMore = (signal: AbortSignal): Promise<unknown> => pause(BATCH_WINDOW_MS, signal),
   ) {
     this.#database = database;
     this.#quota = quota;
     this.#log = log;
-    this.#gather = gather;
+    this.#waitForMore = waitForMore;
     this.#lag = settleLag(registry);
     outboxGauges(registry, database, log);
   }
 
-  /** Begins to look after the outbox. */
+  /** Starts to poll the outbox. */
   start(): void {
-    this.#polling ??= this.#pollForEver();
+    this.#polling ??= this.#poll();
   }
 
-  /** Sends these soon, together with whatever else is closed meanwhile. They must be committed. */
+  /** Queues closed turns for the next batch. Their outbox rows must be committed. */
   push(closed: readonly Settlement[]): void {
-    // While the quota service is away they wait in the outbox, where they already are.
+    // If the quota service fails or the queue is full, the turns stay in the outbox for the poll.
     if (this.#failures > 0 || this.#queue.length + closed.length > MAX_QUEUED) return;
     this.#queue.push(...closed);
     for (const { turnId } of closed) {
       const span = openSpan("settle", { attributes: { "parley.turn_id": turnId } });
       if (span) this.#spans.set(turnId, span);
     }
-    // A batch is many turns' and belongs to the trace of none of them.
+    // A batch settles many turns, so its call is not part of one turn's trace.
     this.#pushing ??= tracer()?.outside(() => this.#pushAll()) ?? this.#pushAll();
   }
 
-  /** Sends what is queued, without gathering more, and stops; the rest is the next process's. */
+  /** Settles the queue without a pause and stops the poll. Another process settles the rest of the outbox. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#pushing;
@@ -92,15 +94,15 @@ export class Settler {
   }
 
   async #pushAll(): Promise<void> {
-    // One turn of the event loop: what commits together is sent together.
+    // Wait one event loop iteration, so that turns that commit together are settled together.
     await new Promise(setImmediate);
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, BATCH);
       const isSettled = await this.#settle(batch);
       this.#endSpans(isSettled ? batch : [...batch, ...this.#queue], isSettled);
       if (!isSettled) this.#queue = [];
-      // A full batch has left others behind, which have been gathered long enough.
-      if (batch.length < BATCH) await this.#gather(this.#stop.signal);
+      // After a full batch, the rest of the queue is due already.
+      if (batch.length < BATCH) await this.#waitForMore(this.#stop.signal);
     }
     this.#pushing = undefined;
   }
@@ -112,30 +114,30 @@ export class Settler {
     }
   }
 
-  async #pollForEver(): Promise<void> {
-    let after: Waiting | undefined;
-    // A backlog is sent batch after batch to its end and then from its beginning, so that no settlement can hold up the others.
+  async #poll(): Promise<void> {
+    let after: OutboxEntry | undefined;
+    // A backlog is settled from its start to its end before it is read again, so that a turn that cannot be settled delays no other.
     while ((after !== undefined && this.#failures === 0 && !this.#stop.signal.aborted) || (await this.#pause())) {
       try {
-        const waiting = await readOutbox(this.#database, { after, minAgeSeconds: MIN_AGE_SECONDS, limit: BATCH });
-        if (waiting.length > 0) await this.#settle(waiting);
+        const entries = await readOutbox(this.#database, { after, minAgeSeconds: MIN_AGE_SECONDS, limit: BATCH });
+        if (entries.length > 0) await this.#settle(entries);
         else this.#failures = 0;
-        after = waiting.length === BATCH ? waiting.at(-1) : undefined;
+        after = entries.length === BATCH ? entries.at(-1) : undefined;
       } catch (error) {
         this.#failures += 1;
-        this.#log.warn({ error }, "cannot read the outbox");
+        this.#log.warn({ error }, "outbox read failed, retrying");
       }
     }
   }
 
-  /** Waits until it is time to look again; false when there is nothing more to wait for. */
+  /** Waits until the next poll is due. Returns false if the settler was stopped. */
   #pause(): Promise<boolean> {
     const backoffMs = Math.min(MAX_BACKOFF_MS, POLL_MS * 2 ** this.#failures);
     const jitter = 0.75 + Math.random() / 2;
     return pause(backoffMs * jitter, this.#stop.signal);
   }
 
-  /** Whether the quota service answered; what it did not name is sent again from the outbox. */
+  /** Returns whether the call succeeded. Turns that the response omits stay in the outbox and are sent again. */
   async #settle(turns: readonly Settlement[]): Promise<boolean> {
     try {
       const settlements = turns.map(({ workspaceId, turnId, outcome, month }) => ({
@@ -153,18 +155,18 @@ export class Settler {
       return true;
     } catch (error) {
       this.#failures += 1;
-      this.#log.warn({ error, turns: turns.length, failures: this.#failures }, "cannot settle; will try again");
+      this.#log.warn({ error, turns: turns.length, failures: this.#failures }, "settle failed, retrying");
       return false;
     }
   }
 
-  /** A turn has one outcome here, so a quota service that holds to another has lost or regained something, as after a restore. */
+  /** The quota service returns the outcome that it stored first. It can differ after a database restore. */
   #reportDifferences(turns: readonly Settlement[], settled: readonly SettledTurn[]): void {
-    const standing = new Map(settled.map((each) => [each.turnId, each.outcome]));
+    const outcomes = new Map(settled.map((each) => [each.turnId, each.outcome]));
     for (const { workspaceId, turnId, outcome } of turns) {
-      const stands = standing.get(turnId);
-      if (stands !== undefined && stands !== SETTLEMENTS[outcome])
-        this.#log.error({ workspaceId, turnId, outcome }, "the quota service holds to another outcome of this turn");
+      const quotaOutcome = outcomes.get(turnId);
+      if (quotaOutcome !== undefined && quotaOutcome !== SETTLEMENTS[outcome])
+        this.#log.error({ workspace_id: workspaceId, turn_id: turnId, outcome }, "outcome differs from quota's");
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Database } from "@parley/service-kit";
 import { type ClosedTurn, RECORD_CLOSED, SELECT_CLOSED } from "../turns/index.ts";
 
-/** Longer than any turn can take: the whole stream has 5 minutes. */
+/** Longer than any turn can run: a reply's stream ends after at most 5 minutes. */
 const MAX_TURN_SECONDS = 7 * 60;
 
 const SWEEP = `
@@ -24,9 +24,9 @@ const SWEEP = `
   ${SELECT_CLOSED}`;
 
 /**
- * Closes as interrupted up to `limit` turns that are older than one lease and whose edge's lease has lapsed, or that are older than
- * 7 minutes. Does nothing when the database has not answered since `seenAt` (its own time) for more than `graceSeconds`: it may
- * have been away, and the leases with it.
+ * Closes up to `limit` turns as interrupted: turns that are older than one lease and whose edge's lease has lapsed, and turns that are older
+ * than 7 minutes. `seenAt` is the database's time at its last response. If that is more than `graceSeconds` ago, the sweep does nothing,
+ * because edges may have been unable to renew their leases.
  */
 export async function sweep(
   database: Database,
@@ -45,7 +45,7 @@ export async function sweep(
   return rows;
 }
 
-/** The database's time, and the seconds passed since `since`, an earlier answer; infinitely many without one. */
+/** Returns the database's time and the seconds since `since`, an earlier result of this function; infinity if `since` is undefined. */
 export async function readClock(
   database: Database,
   since: string | undefined,

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { createBot, newTurn } from "../testing/turns.ts";
-import { findMetering, type Settlement } from "../turns/close-turn.store.ts";
+import { findTurnResult, type Settlement } from "../turns/close-turn.store.ts";
 import { openTurn } from "../turns/open-turn.store.ts";
 import { renewEdge } from "./edge-leases.store.ts";
 import { readClock, sweep } from "./sweep.store.ts";
@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => db.drop());
 
-async function opened(edgeId: string, ageSeconds: number) {
+async function openTurnOf(edgeId: string, ageSeconds: number) {
   const turn = newTurn(bot, { edgeId });
   await openTurn(db.database, turn);
   await db.admin.query(
@@ -33,17 +33,17 @@ async function sweepNow(limit = 200) {
   return sweep(db.database, { leaseSeconds: 30, seenAt: now, graceSeconds: 15, limit });
 }
 
-const statusOf = async (turnId: string) => (await findMetering(db.database, bot.workspaceId, turnId))?.status;
+const statusOf = async (turnId: string) => (await findTurnResult(db.database, bot.workspaceId, turnId))?.status;
 
-test("closes the turns of an edge whose lease has lapsed, and gives their messages back", async () => {
+test("closes the turns of an edge whose lease has lapsed, and settles them as void", async () => {
   const [alive, dead, unknown] = [randomUUID(), randomUUID(), randomUUID()];
   await renewEdge(db.database, alive, 30);
   await renewEdge(db.database, dead, 30);
   await db.admin.query("UPDATE conversation.edges SET expires_at = now() - interval '1 second' WHERE edge_id = $1", [
     dead,
   ]);
-  const kept = await opened(alive, 60);
-  const lapsed = await Promise.all([opened(dead, 60), opened(unknown, 60)]);
+  const kept = await openTurnOf(alive, 60);
+  const lapsed = await Promise.all([openTurnOf(dead, 60), openTurnOf(unknown, 60)]);
   const closed = await sweepNow();
   expect(new Set(closed.map((each) => each.turnId))).toEqual(new Set(lapsed));
   expect(closed.every((each) => each.outcome === "void")).toBe(true);
@@ -58,28 +58,28 @@ test("closes the turns of an edge whose lease has lapsed, and gives their messag
   expect(messages.rows.map((row) => row.status)).toEqual(["interrupted", "interrupted"]);
 });
 
-test("leaves a turn alone until it is itself older than a lease, so that a new edge's first turns are safe", async () => {
-  await opened(randomUUID(), 28);
+test("keeps a turn that is younger than a lease, so that a new edge's first turns stay open", async () => {
+  await openTurnOf(randomUUID(), 28);
   expect(await sweepNow()).toEqual([]);
 });
 
-test("closes a turn older than 7 minutes though its edge lives", async () => {
+test("closes a turn that is older than 7 minutes even if its edge has a lease", async () => {
   const edge = randomUUID();
   await renewEdge(db.database, edge, 30);
-  const [young, old] = [await opened(edge, 415), await opened(edge, 425)];
+  const [young, old] = [await openTurnOf(edge, 415), await openTurnOf(edge, 425)];
   expect((await sweepNow()).map((each) => each.turnId)).toEqual([old]);
   expect(await statusOf(young)).toBe("streaming");
 });
 
-test("sweepers at once close each turn once", async () => {
-  await Promise.all(Array.from({ length: 100 }, () => opened(randomUUID(), 60)));
+test("closes each turn once when sweeps run concurrently", async () => {
+  await Promise.all(Array.from({ length: 100 }, () => openTurnOf(randomUUID(), 60)));
   const closed = (await Promise.all([sweepNow(60), sweepNow(60), sweepNow(60), sweepNow(60)])).flat();
   expect(new Set(closed.map((each) => each.turnId)).size).toBe(closed.length);
   expect((await sweepNow()).length + closed.length).toBe(100);
 });
 
-test("does nothing when the database was silent for longer than the grace, by its own clock", async () => {
-  await opened(randomUUID(), 60);
+test("does nothing if the database's last response is older than the grace period", async () => {
+  await openTurnOf(randomUUID(), 60);
   const { rows } = await db.admin.query("SELECT (now() - interval '16 seconds')::text AS long_ago");
   expect(
     await sweep(db.database, { leaseSeconds: 30, seenAt: rows[0].long_ago, graceSeconds: 15, limit: 200 }),
@@ -87,10 +87,10 @@ test("does nothing when the database was silent for longer than the grace, by it
   expect(await sweepNow()).toHaveLength(1);
 });
 
-test("the sweeper watches for a whole lease first, and again after the database was away", async () => {
-  await opened(randomUUID(), 60);
+test("waits for a full lease after its start and after a database outage", async () => {
+  await openTurnOf(randomUUID(), 60);
   const closed: Settlement[] = [];
-  const steady = { seconds: 12 };
+  let secondsSinceLastTick = 12;
   const sweeper = new Sweeper(
     db.database,
     30,
@@ -98,14 +98,14 @@ test("the sweeper watches for a whole lease first, and again after the database 
     createLogger("test", "silent"),
     async () => {
       const { now } = await readClock(db.database, undefined);
-      return { now, seconds: steady.seconds };
+      return { now, seconds: secondsSinceLastTick };
     },
   );
-  for (let look = 0; look < 2; look++) expect(await sweeper.tick()).toBe(0);
-  steady.seconds = 16;
+  for (let tick = 0; tick < 2; tick++) expect(await sweeper.tick()).toBe(0);
+  secondsSinceLastTick = 16;
   expect(await sweeper.tick()).toBe(0);
-  steady.seconds = 10;
-  for (let look = 0; look < 2; look++) expect(await sweeper.tick()).toBe(0);
+  secondsSinceLastTick = 10;
+  for (let tick = 0; tick < 2; tick++) expect(await sweeper.tick()).toBe(0);
   expect(await sweeper.tick()).toBe(1);
   expect(closed).toHaveLength(1);
 });

@@ -1,25 +1,25 @@
 import type { Database, Logger } from "@parley/service-kit";
 import type { Settlement } from "../turns/index.ts";
-import { forgetEdges } from "./edge-leases.store.ts";
+import { deleteLapsedLeases } from "./edge-leases.store.ts";
 import { readClock, sweep } from "./sweep.store.ts";
 
 const BATCH = 200;
 
 /**
- * Closes the turns of edges that are gone. It is to look six times a lease; after its start, and after the database was away, it first
- * watches for one full lease, so that every edge that lives has renewed its own. Any number of replicas may sweep at once.
+ * Closes the turns of edges whose lease has lapsed. The caller runs tick() six times per lease. After its start and after a database outage,
+ * the sweeper first waits for one full lease, so that every running edge can renew its own. Replicas may sweep concurrently.
  */
 export class Sweeper {
   readonly #database: Database;
   readonly #leaseSeconds: number;
-  /** A database that was silent for longer than this, by its own clock, may have let leases lapse that nobody could renew. */
+  /** If the database was unavailable for longer than this, edges may have been unable to renew their leases. */
   readonly #graceSeconds: number;
   readonly #onClosed: (closed: readonly Settlement[]) => void;
   readonly #log: Logger;
   readonly #readClock: typeof readClock;
-  /** The database's time at its last answer; undefined when it did not answer. */
+  /** The database's time at the last tick; undefined if that tick failed. */
   #seenAt: string | undefined;
-  /** Seconds of the database's time during which it has answered without a gap. */
+  /** Seconds since the last gap of more than #graceSeconds between two ticks, by the database's clock. */
   #steadySeconds = 0;
 
   constructor(
@@ -37,7 +37,7 @@ export class Sweeper {
     this.#log = log;
   }
 
-  /** One look at the clock and, once the database has been steady for a whole lease, one sweep. Answers with the number of turns closed. */
+  /** Reads the database's clock, and sweeps if the database was available for a full lease. Returns the number of turns closed. */
   async tick(): Promise<number> {
     const previous = this.#seenAt;
     this.#seenAt = undefined;
@@ -61,8 +61,8 @@ export class Sweeper {
       total += closed.length;
       if (closed.length < BATCH) break;
     }
-    if (total > 0) this.#log.info({ turns: total }, "closed turns whose edge is gone");
-    await forgetEdges(this.#database);
+    if (total > 0) this.#log.info({ turns: total }, "turns of lapsed edges closed");
+    await deleteLapsedLeases(this.#database);
     return total;
   }
 }

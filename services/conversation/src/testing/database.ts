@@ -6,7 +6,7 @@ export const ROLE_PASSWORD = "conversation-test";
 
 export type TestDatabase = ServiceDatabase;
 
-/** A migrated conversation schema in a fresh database, for a test file. */
+/** Creates a database with the migrated conversation schema. */
 export function createTestDatabase(): Promise<TestDatabase> {
   return createServiceDatabase({ schema: "conversation", role: ROLE, rolePassword: ROLE_PASSWORD, migrations });
 }

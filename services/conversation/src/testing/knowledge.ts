@@ -8,8 +8,8 @@ import type { LanguageName } from "../documents/language.ts";
 import { putSource, type Source } from "../knowledge/knowledge.store.ts";
 import type { BotKnowledge } from "../knowledge/knowledge-search.store.ts";
 
-/** Gives a bot a Markdown document. */
-export function teach(
+/** Adds a Markdown document to a bot's knowledge. */
+export function addDocument(
   database: Database,
   bot: Bot,
   name: string,
@@ -23,8 +23,8 @@ export function teach(
   return putSource(database, { workspaceId, botId, name, format: "md", language, url: "", document });
 }
 
-/** What a bot knows, as a turn is told of it. */
-export async function knowledgeOf(database: Database, bot: Bot): Promise<BotKnowledge> {
+/** Reads the description of a bot's knowledge that a search needs. */
+export async function readKnowledge(database: Database, bot: Bot): Promise<BotKnowledge> {
   const { workspaceId, id: botId } = bot;
   const config = await readBotConfig(database, workspaceId, botId);
   if (config === undefined) throw new Error("there is no such bot");

@@ -1,7 +1,7 @@
 const LIMIT = 4 * 1024 * 1024;
 const LETTERS = "etaoinshrdlucmfw";
 
-/** Honest documents of 4 MiB, the same in every run. */
+/** Returns ordinary documents of almost 4 MiB, the same in every run. */
 export function largeTexts(): { name: string; format: string; content: string }[] {
   const random = randomNumbers();
   const letters = (count: number) => Array.from({ length: count }, () => LETTERS[random(LETTERS.length)]).join("");
@@ -38,14 +38,14 @@ export function largeTexts(): { name: string; format: string; content: string }[
   ];
 }
 
-/** Repeats parts up to the limit, less the tags around them. */
+/** Concatenates parts up to the limit, less 1,000 characters for the markup around them. */
 function fill(part: () => string): string {
   const parts: string[] = [];
   for (let length = 0; length < LIMIT - 1_000; length += parts.at(-1)?.length ?? 0) parts.push(part());
   return parts.join("");
 }
 
-/** Whole numbers below a bound, by a linear congruential generator. */
+/** Returns a deterministic generator of integers below a bound (a linear congruential generator). */
 function randomNumbers(): (below: number) => number {
   let state = 1;
   return (below) => {

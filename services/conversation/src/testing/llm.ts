@@ -16,16 +16,16 @@ import { embedText } from "@parley/test-support";
 export type TestLlm = {
   target: string;
   client: RpcClient<typeof LlmService>;
-  /** The texts of each call, as they came; calls that only ask for the model are not among them. */
+  /** The texts of each Embed call. Calls without texts, which only read the model, are not included. */
   calls: string[][];
-  /** What embeds; undefined where nothing is configured. */
+  /** The embedding model; undefined if none is configured. */
   model: string | undefined;
-  /** Run before each call with texts is answered; what it throws, the caller gets. */
-  before: (texts: readonly string[]) => Promise<void> | void;
+  /** Runs before the response to each call with texts. An error that it throws fails the call. */
+  beforeResponse: (texts: readonly string[]) => Promise<void> | void;
   close(): void;
 };
 
-/** An llm-proxy that embeds, on a real gRPC server. */
+/** Starts a fake llm-proxy on a real gRPC server. It only embeds, by hashing words. */
 export async function startTestLlm(): Promise<TestLlm> {
   const server = new Server();
   let channel: Channel | undefined;
@@ -33,7 +33,7 @@ export async function startTestLlm(): Promise<TestLlm> {
     target: "",
     calls: [],
     model: "test:words",
-    before: () => undefined,
+    beforeResponse: () => undefined,
     close: () => {
       channel?.close();
       server.forceShutdown();
@@ -44,7 +44,7 @@ export async function startTestLlm(): Promise<TestLlm> {
     LlmService,
     {
       generate: () => {
-        throw new RpcError(status.UNIMPLEMENTED, "unimplemented", "not asked in these tests");
+        throw new RpcError(status.UNIMPLEMENTED, "unimplemented", "not implemented by the test double");
       },
       async embed({ texts }) {
         const { model } = llm;
@@ -52,7 +52,7 @@ export async function startTestLlm(): Promise<TestLlm> {
         if (model === undefined)
           throw new RpcError(status.FAILED_PRECONDITION, "embeddings_not_configured", "no model");
         llm.calls.push(texts);
-        await llm.before(texts);
+        await llm.beforeResponse(texts);
         return { model, embeddings: texts.map((text) => ({ values: embedText(text) })), dimensions: 256 };
       },
     },

@@ -1,12 +1,14 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
-const EVERY_MS = 5;
+const INTERVAL_MS = 5;
 const MiB = 1024 * 1024;
 
-/** The largest values seen while a process and its children were watched, in MiB. */
-export type MemoryPeaks = { own: number; child: number; together: number; children: number };
+/**
+ * Peak memory in MiB of a process (`own`) and of its largest child (`child`), their sum, and the largest number of children at one time.
+ */
+export type MemoryPeaks = { own: number; child: number; total: number; children: number };
 
-/** Ids of the processes that a process has started. */
+/** Returns the ids of a process's children; none if the process has ended. */
 export function childrenOf(pid: number): number[] {
   try {
     const threads = readdirSync(`/proc/${pid}/task`);
@@ -14,27 +16,26 @@ export function childrenOf(pid: number): number[] {
       (readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8").match(/\d+/g) ?? []).map(Number),
     );
   } catch {
-    // It has ended meanwhile.
     return [];
   }
 }
 
-/** Watches the memory of a process and its children during `work`, by the kernel's high-water marks (VmHWM). */
+/** Measures the peak memory of a process and its children during `work`, by the kernel's high-water marks (VmHWM). */
 export async function watchMemory<T>(pid: number, work: () => Promise<T>): Promise<{ result: T; peaks: MemoryPeaks }> {
-  // Sets the high-water mark to what the process holds now.
+  // Resets the high-water mark to the current memory.
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
-  const peaks = { own: 0, child: 0, together: 0, children: 0 };
-  const look = () => {
+  const peaks = { own: 0, child: 0, total: 0, children: 0 };
+  const sample = () => {
     const children = childrenOf(pid);
     peaks.own = Math.max(peaks.own, highWaterMark(pid));
     peaks.child = Math.max(peaks.child, ...children.map(highWaterMark));
     peaks.children = Math.max(peaks.children, children.length);
-    peaks.together = peaks.own + peaks.child;
+    peaks.total = peaks.own + peaks.child;
   };
-  const timer = setInterval(look, EVERY_MS);
+  const timer = setInterval(sample, INTERVAL_MS);
   try {
     const result = await work();
-    look();
+    sample();
     return { result, peaks };
   } finally {
     clearInterval(timer);

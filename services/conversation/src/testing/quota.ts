@@ -6,30 +6,30 @@ import { listen } from "@parley/service-kit/testing";
 
 export type TestQuota = {
   target: string;
-  /** What came in, call by call. */
+  /** The settlements of each Settle call. */
   calls: Settlement[][];
-  /** The outcome that stands of a turn. */
+  /** Returns the recorded outcome of a turn. */
   outcomeOf(turnId: string): SettleOutcome | undefined;
-  /** Done turns by workspace. */
+  /** Returns the number of a workspace's turns with the outcome DONE. */
   done(workspaceId: string): number;
-  /** Loses a turn, as a database that was restored from an older copy does. */
+  /** Loses a turn, like a database that was restored from an older backup. */
   forget(turnId: string): void;
-  /** Whether calls are answered at all. */
-  away: boolean;
-  /** Turns that are taken in but not named in the answer. */
-  silentAbout: Set<string>;
+  /** Whether all calls fail with UNAVAILABLE. */
+  isUnavailable: boolean;
+  /** Turns that Settle records but omits from its response. */
+  unacknowledged: Set<string>;
   workspaces: Set<string>;
-  /** How many days each workspace keeps its conversations; for ever unless set. */
+  /** Retention of each workspace's sessions in days. Without an entry sessions are kept without limit. */
   retentionDays: Map<string, number>;
   close(): void;
 };
 
-/** A quota service with its books in memory, on a real gRPC server. */
+/** Starts a fake quota service on a real gRPC server. It keeps its usage ledger in memory. */
 export async function startTestQuota(port = 0): Promise<TestQuota> {
   const server = new Server();
-  const booked = new Map<string, Settlement>();
+  const ledger = new Map<string, Settlement>();
   const turnsIn = (workspaceId: string, month?: string) =>
-    [...booked.values()]
+    [...ledger.values()]
       .filter(
         (each) =>
           each.outcome === SettleOutcome.DONE &&
@@ -40,13 +40,13 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
   const quota: TestQuota = {
     target: "",
     calls: [],
-    away: false,
-    silentAbout: new Set(),
+    isUnavailable: false,
+    unacknowledged: new Set(),
     workspaces: new Set(),
     retentionDays: new Map(),
-    outcomeOf: (turnId) => booked.get(turnId)?.outcome,
+    outcomeOf: (turnId) => ledger.get(turnId)?.outcome,
     done: (workspaceId) => turnsIn(workspaceId).length,
-    forget: (turnId) => void booked.delete(turnId),
+    forget: (turnId) => void ledger.delete(turnId),
     close: () => server.forceShutdown(),
   };
   const workspace = (id: string) => ({
@@ -57,7 +57,8 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
     createdAt: "2026-01-01T00:00:00Z",
     retentionDays: quota.retentionDays.get(id) ?? 0,
   });
-  const unused = () => Promise.reject(new RpcError(status.UNIMPLEMENTED, "unimplemented", "not asked in these tests"));
+  const unused = () =>
+    Promise.reject(new RpcError(status.UNIMPLEMENTED, "unimplemented", "not implemented by the test double"));
   implementService(
     server,
     QuotaService,
@@ -66,9 +67,9 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
       getUsage: unused,
       async settle({ settlements }) {
         quota.calls.push(settlements);
-        for (const each of settlements) if (!booked.has(each.turnId)) booked.set(each.turnId, each);
-        const named = settlements.filter((each) => !quota.silentAbout.has(each.turnId));
-        return { settled: named.map(({ workspaceId, turnId, outcome }) => ({ workspaceId, turnId, outcome })) };
+        for (const each of settlements) if (!ledger.has(each.turnId)) ledger.set(each.turnId, each);
+        const acknowledged = settlements.filter((each) => !quota.unacknowledged.has(each.turnId));
+        return { settled: acknowledged.map(({ workspaceId, turnId, outcome }) => ({ workspaceId, turnId, outcome })) };
       },
       async getWorkspace({ workspaceId }) {
         if (!quota.workspaces.has(workspaceId))
@@ -76,9 +77,9 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
         return { workspace: workspace(workspaceId) };
       },
       async getMonth({ workspaceId, month }) {
-        const known = new Set([...booked.values()].map((each) => each.workspaceId));
-        const asked = workspaceId === "" ? [...known] : [workspaceId];
-        const workspaces = asked.map((id) => {
+        const all = new Set([...ledger.values()].map((each) => each.workspaceId));
+        const selected = workspaceId === "" ? [...all] : [workspaceId];
+        const workspaces = selected.map((id) => {
           const turns = turnsIn(id, month);
           return { workspaceId: id, used: turns.length, ledger: turns.length, held: 0, ledgerDigest: digestOf(turns) };
         });
@@ -89,7 +90,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
       },
     },
     async (_context, next) => {
-      if (quota.away) throw new RpcError(status.UNAVAILABLE, "unavailable", "away");
+      if (quota.isUnavailable) throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
       await next();
     },
   );

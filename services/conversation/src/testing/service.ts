@@ -1,44 +1,89 @@
+import { fileURLToPath } from "node:url";
 import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient as createConnectClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { type Channel, createClient, GrpcTransport, openChannel, type RpcClient } from "@parley/rpc";
+import { createClient, GrpcTransport, openChannel, type RpcClient } from "@parley/rpc";
 import { ConversationService } from "@parley/rpc/conversation";
 import { createLogger, Lifecycle } from "@parley/service-kit";
-import { freePorts } from "@parley/test-support";
+import { freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley/test-support";
 import { readConfig } from "../config.ts";
 import { start } from "../server.ts";
 
-export type TestService = {
+const INTERNAL_TOKEN = "internal-test";
+export const ADMIN_TOKEN = "admin-test";
+
+type Clients = {
   conversation: RpcClient<typeof ConversationService>;
   admin<S extends DescService>(service: S): Client<S>;
   opsUrl: string;
-  stop(): Promise<void>;
 };
 
-const INTERNAL_TOKEN = "internal-test";
-const ADMIN_TOKEN = "admin-test";
+export type TestService = Clients & { stop(): Promise<void> };
 
-/** The service in this process, on ports of its own. */
+export type ServiceProcess = Clients & {
+  process: RunningProcess;
+  /** Closes the clients' connections. */
+  close(): void;
+};
+
+/** Starts the service in this process, on free ports. */
 export async function startTestService(
   databaseUrl: string,
   quotaTarget: string,
   env: Record<string, string> = {},
 ): Promise<TestService> {
+  const settings = await settingsOf(databaseUrl, quotaTarget);
+  const log = createLogger("test", "silent");
+  const lifecycle = new Lifecycle(log);
+  await start(readConfig({ ...settings, ...env }), log, lifecycle);
+  const { close, ...clients } = connect(settings);
+  return {
+    ...clients,
+    stop: async () => {
+      close();
+      await lifecycle.close();
+    },
+  };
+}
+
+/** Starts the service in a process of its own, on free ports. */
+export async function startServiceProcess(
+  databaseUrl: string,
+  quotaTarget: string,
+  flags: readonly string[] = [],
+): Promise<ServiceProcess> {
+  const settings = await settingsOf(databaseUrl, quotaTarget);
+  const clients = connect(settings);
+  const service = await startProcess({
+    name: "conversation",
+    command: process.execPath,
+    args: [...nodeFlags, ...flags, fileURLToPath(new URL("../main.ts", import.meta.url))],
+    env: settings,
+    ready: () =>
+      fetch(`${clients.opsUrl}/healthz/ready`).then(
+        (response) => response.ok,
+        () => false,
+      ),
+  });
+  await service.waitReady();
+  return { ...clients, process: service };
+}
+
+async function settingsOf(databaseUrl: string, quotaTarget: string) {
   const [grpcPort = 0, opsPort = 0] = await freePorts(2);
-  const config = readConfig({
+  return {
     DATABASE_URL: databaseUrl,
     QUOTA_TARGET: quotaTarget,
     GRPC_PORT: String(grpcPort),
     OPS_PORT: String(opsPort),
     INTERNAL_TOKEN,
     ADMIN_TOKEN,
-    ...env,
-  });
-  const log = createLogger("test", "silent");
-  const lifecycle = new Lifecycle(log);
-  await start(config, log, lifecycle);
-  const channel: Channel = openChannel({ target: `127.0.0.1:${grpcPort}`, retryable: [] });
-  const opsUrl = `http://127.0.0.1:${opsPort}`;
+  };
+}
+
+function connect(ports: { GRPC_PORT: string; OPS_PORT: string }): Clients & { close(): void } {
+  const channel = openChannel({ target: `127.0.0.1:${ports.GRPC_PORT}`, retryable: [] });
+  const opsUrl = `http://127.0.0.1:${ports.OPS_PORT}`;
   const transport = createConnectTransport({
     baseUrl: opsUrl,
     httpVersion: "1.1",
@@ -56,9 +101,6 @@ export async function startTestService(
     ),
     admin: (service) => createConnectClient(service, transport),
     opsUrl,
-    stop: async () => {
-      channel.close();
-      await lifecycle.close();
-    },
+    close: () => channel.close(),
   };
 }

@@ -1,7 +1,7 @@
-/** A line of text on a page, its baseline `y` points above the foot. */
+/** A line of text on a page. `size` is in points; `y` is the baseline's distance from the bottom in points. */
 export type PdfLine = { text: string; size: number; y: number };
 
-/** A PDF with a page for each list of lines, in Helvetica. */
+/** Returns a PDF in Helvetica with a page for each list of lines. */
 export function smallPdf(pages: readonly (readonly PdfLine[])[]): Uint8Array {
   const kids = pages.map((_, index) => `${4 + index * 2} 0 R`).join(" ");
   return pdfFile([
@@ -20,7 +20,7 @@ export function smallPdf(pages: readonly (readonly PdfLine[])[]): Uint8Array {
   ]);
 }
 
-/** A stream object. `entries` are those of its dictionary besides the length. */
+/** Returns a stream object. `entries` are the entries of its dictionary except the length. */
 export function pdfStream(entries: string, content: string | Uint8Array): Buffer {
   const bytes = Buffer.from(content as string);
   return Buffer.concat([
@@ -30,7 +30,7 @@ export function pdfStream(entries: string, content: string | Uint8Array): Buffer
   ]);
 }
 
-/** A file of objects 1, 2, …; the first is the catalog. */
+/** Returns a PDF of objects, numbered from 1. The first must be the catalog. */
 export function pdfFile(objects: readonly (string | Uint8Array)[]): Uint8Array {
   const parts: Buffer[] = [Buffer.from("%PDF-1.4\n")];
   let length = 9;

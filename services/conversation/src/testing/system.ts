@@ -9,20 +9,20 @@ import { startTestQuota, type TestQuota } from "./quota.ts";
 import { startTestService } from "./service.ts";
 
 export type TestSystem = {
-  /** As the service's own role. */
+  /** A connection with the service's role. */
   database: Database;
-  /** As a superuser. */
+  /** A connection as superuser. */
   admin: Database;
-  /** The database's URL, as the service's own role. */
+  /** The database's URL with the service's role. */
   databaseUrl: string;
   quota: TestQuota;
   conversation: RpcClient<typeof ConversationService>;
   opsUrl: string;
-  /** A client of one of the admin services. */
+  /** Returns a client of one of the admin services. */
   ops<S extends DescService>(service: S): Client<S>;
 };
 
-/** The service on a database of its own, beside a quota service, for the tests of one file. */
+/** Starts the service with a database of its own and a fake quota service before the tests of a file, and stops them afterwards. */
 export function useTestSystem(): TestSystem {
   const system = {} as TestSystem;
   const closers: (() => Promise<void> | void)[] = [];
@@ -61,13 +61,13 @@ async function errorOf<E>(call: Promise<unknown>): Promise<E> {
   );
 }
 
-/** What a caller of the data plane is told of a failure. */
+/** Returns the error of a failed data-plane call as its caller receives it. Throws if the call succeeds. */
 export async function rpcFailure(call: Promise<unknown>) {
   const { status, code, message } = await errorOf<{ status: number; code: string; message: string }>(call);
   return { status, code, message };
 }
 
-/** What a caller of the admin services is told of a failure. */
+/** Returns the error of a failed admin call as its caller receives it. Throws if the call succeeds. */
 export async function adminFailure(call: Promise<unknown>) {
   const { code, rawMessage, metadata } = await errorOf<ConnectError>(call);
   return { code, stable: metadata.get("parley-code"), message: rawMessage };

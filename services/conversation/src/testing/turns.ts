@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { TurnOutcome } from "@parley/rpc/conversation";
 import type { Database } from "@parley/service-kit";
 import { DEFAULT_DISPLAY } from "../bots/bot-display.ts";
 import type { Bot } from "../bots/bots.store.ts";
@@ -8,8 +9,8 @@ import { type NewTurn, openTurn } from "../turns/open-turn.store.ts";
 
 let bots = 0;
 
-/** A new bot in a workspace of its own, or in the given one. */
-export async function createBot(database: Database, given: Partial<Omit<Bot, "createdAt">> = {}): Promise<Bot> {
+/** Creates a bot, by default in a workspace of its own. */
+export async function createBot(database: Database, fields: Partial<Omit<Bot, "createdAt">> = {}): Promise<Bot> {
   const number = ++bots;
   const bot = await insertBot(database, {
     id: randomUUID(),
@@ -19,14 +20,14 @@ export async function createBot(database: Database, given: Partial<Omit<Bot, "cr
     systemPrompt: "Answer briefly.",
     fallback: "I cannot talk about that.",
     display: DEFAULT_DISPLAY,
-    ...given,
+    ...fields,
   });
   if (bot === undefined) throw new Error("the slug is taken");
   return bot;
 }
 
-/** A turn of a bot in a new session, not yet stored. */
-export function newTurn(bot: Bot, given: Partial<NewTurn> = {}): NewTurn {
+/** Returns a turn in a new session, not yet stored. */
+export function newTurn(bot: Bot, fields: Partial<NewTurn> = {}): NewTurn {
   return {
     workspaceId: bot.workspaceId,
     botId: bot.id,
@@ -42,7 +43,7 @@ export function newTurn(bot: Bot, given: Partial<NewTurn> = {}): NewTurn {
     model: bot.model,
     chunkIds: [],
     blocked: undefined,
-    ...given,
+    ...fields,
   };
 }
 
@@ -58,15 +59,15 @@ export type OpenRequest = {
   visitorMetadata: string;
 };
 
-/** What an edge sends to open a turn of a bot in a new session. */
-export function openRequest(bot: Bot, given: Partial<OpenRequest> = {}): OpenRequest {
+/** Returns an OpenTurn request for a new session. */
+export function openRequest(bot: Bot, fields: Partial<OpenRequest> = {}): OpenRequest {
   const { workspaceId, botId, turnId, sessionId, edgeId, source, message, visitorId, visitorMetadata } = newTurn(bot);
   const request = { workspaceId, botId, turnId, sessionId, edgeId, source, message, visitorId, visitorMetadata };
-  return { ...request, ...given };
+  return { ...request, ...fields };
 }
 
-/** How a turn could end. */
-export function closing(turn: Pick<NewTurn, "workspaceId" | "turnId">, given: Partial<Closing> = {}): Closing {
+/** Returns the data for closing a turn, by default as done. */
+export function closing(turn: Pick<NewTurn, "workspaceId" | "turnId">, fields: Partial<Closing> = {}): Closing {
   return {
     workspaceId: turn.workspaceId,
     turnId: turn.turnId,
@@ -83,14 +84,26 @@ export function closing(turn: Pick<NewTurn, "workspaceId" | "turnId">, given: Pa
     toolsCalled: [],
     blockedReason: undefined,
     deadlineMicroseconds: undefined,
-    ...given,
+    ...fields,
   };
 }
 
-/** Opens and closes a turn. Answers with the reply's message id. */
-export async function runTurn(database: Database, turn: NewTurn, given: Partial<Closing> = {}): Promise<number> {
+/** Opens and closes a turn. Returns the reply's message id. */
+export async function runTurn(database: Database, turn: NewTurn, fields: Partial<Closing> = {}): Promise<number> {
   const opened = await openTurn(database, turn);
   if (opened === undefined) throw new Error("the turn was not opened");
-  await closeTurn(database, closing(turn, given));
+  await closeTurn(database, closing(turn, fields));
   return opened.messageId;
 }
+
+/** Returns a CloseTurn request, by default for a turn that is done. */
+export function closeRequest(
+  { workspaceId, turnId }: Pick<NewTurn, "workspaceId" | "turnId">,
+  outcome = TurnOutcome.DONE,
+  month = "2026-11",
+) {
+  return { workspaceId, turnId, outcome, month, content: "Hi!", tokensIn: 5, tokensOut: 2, latencyMs: 9 };
+}
+
+/** Returns how requests to the admin services name a bot. */
+export const nameOf = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });

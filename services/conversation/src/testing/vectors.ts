@@ -4,14 +4,14 @@ import { migrations } from "../../migrations/index.ts";
 import { ROLE, ROLE_PASSWORD } from "./database.ts";
 
 export type VectorDatabase = {
-  /** As the service's own role; one connection. */
+  /** A pool of one connection, with the service's role. */
   database: Database;
-  /** Does what only a superuser may. */
+  /** Runs a statement as superuser. */
   asOperator(sql: string): Promise<void>;
   stop(): Promise<void>;
 };
 
-/** A migrated conversation schema on a server that has pgvector, which nobody has created in the database yet. */
+/** Creates the migrated conversation schema on a server that offers pgvector. The extension is not created in the database. */
 export async function startVectorDatabase(): Promise<VectorDatabase> {
   const { url, stop } = await startPgvectorServer();
   await migrate({ url, schema: "conversation", role: ROLE, rolePassword: ROLE_PASSWORD, migrations });

@@ -4,7 +4,7 @@ import { OUTCOMES, outcomeFromProto } from "@parley/rpc/outcomes";
 import { type Database, invalid, isUuid, isWorkspaceId, notFound, parseMonth, ServiceError } from "@parley/service-kit";
 import type { TurnCounter } from "../metrics.ts";
 import { withoutNul } from "../text.ts";
-import { type Closing, closeTurn, findMetering, noteTime, type Settlement } from "./close-turn.store.ts";
+import { type Closing, closeTurn, findTurnResult, recordTimings, type Settlement } from "./close-turn.store.ts";
 import { toToolUse } from "./tool-use.ts";
 
 type Response = MessageInitShape<typeof CloseTurnResponseSchema>;
@@ -12,20 +12,20 @@ type Response = MessageInitShape<typeof CloseTurnResponseSchema>;
 export type CloseTurnDeps = {
   database: Database;
   counter: TurnCounter;
-  /** Told of a turn as soon as its outcome is committed. */
+  /** Called with a turn once its outcome is committed. */
   onClosed: (closed: readonly Settlement[]) => void;
 };
 
 /**
- * One statement when this outcome is the first, and a second one to read the outcome that stands when it is not. A turn that was
- * blocked when it was opened is only noted where its time went.
+ * Closes a turn with the first outcome that a caller reports, and returns that outcome to every caller. Runs one statement, and a second
+ * one to read the stored outcome if the turn was closed before. For a turn that OpenTurn blocked, it only records the timings.
  */
 export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnRequest): Promise<Response> {
   const closing = toClosing(request);
   const closed = await closeTurn(deps.database, closing);
   if (closed === undefined) {
-    if (closing.outcome === "blocked") await noteTime(deps.database, closing);
-    return readStanding(deps.database, closing);
+    if (closing.outcome === "blocked") await recordTimings(deps.database, closing);
+    return readStoredResult(deps.database, closing);
   }
   deps.onClosed([closed]);
   deps.counter.inc({ outcome: closing.outcome });
@@ -33,18 +33,18 @@ export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnReq
   return { outcome: OUTCOMES[outcome].proto, model: closed.model, tokensIn, tokensOut, latencyMs };
 }
 
-async function readStanding(
+async function readStoredResult(
   database: Database,
   { workspaceId, turnId, deadlineMicroseconds }: Closing,
 ): Promise<Response> {
-  const standing = await findMetering(database, workspaceId, turnId, deadlineMicroseconds);
-  if (standing === undefined) throw turnNotFound();
-  const { status, isLate, ...metering } = standing;
+  const stored = await findTurnResult(database, workspaceId, turnId, deadlineMicroseconds);
+  if (stored === undefined) throw turnNotFound();
+  const { status, isLate, ...result } = stored;
   if (status === "streaming" && isLate)
     throw new ServiceError("failed_precondition", "deadline_passed", "the turn can no longer be closed as done");
-  // It was opened after we looked: there is nothing wrong in asking again.
-  if (status === "streaming") throw new ServiceError("unavailable", "unavailable", "the turn is only just open");
-  return { outcome: OUTCOMES[status].proto, ...metering };
+  // A concurrent OpenTurn stored the turn after the UPDATE had looked for it. A retry closes it.
+  if (status === "streaming") throw new ServiceError("unavailable", "unavailable", "the turn was not open yet; retry");
+  return { outcome: OUTCOMES[status].proto, ...result };
 }
 
 function toClosing(request: CloseTurnRequest): Closing {
@@ -53,8 +53,7 @@ function toClosing(request: CloseTurnRequest): Closing {
   const outcome = outcomeFromProto(request.outcome);
   if (outcome === undefined) throw invalid("outcome must be set");
   const month = parseMonth(request.month);
-  if (outcome === "done" && month === undefined)
-    throw invalid("a turn that is done needs the month it was reserved in");
+  if (outcome === "done" && month === undefined) throw invalid("month must be set when outcome is done");
   const { tokensIn, tokensOut, latencyMs, firstTokenMs } = request;
   return {
     workspaceId,

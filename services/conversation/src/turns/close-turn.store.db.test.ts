@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { closing, createBot, newTurn } from "../testing/turns.ts";
-import { closeTurn, findMetering } from "./close-turn.store.ts";
+import { closeTurn, findTurnResult } from "./close-turn.store.ts";
 import { openTurn } from "./open-turn.store.ts";
 
 let db: TestDatabase;
@@ -15,24 +15,24 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-async function one(sql: string, ...values: unknown[]) {
+async function onlyRow(sql: string, ...values: unknown[]) {
   const { rows } = await db.admin.query(sql, values);
   expect(rows).toHaveLength(1);
   return rows[0];
 }
 
-async function opened() {
+async function openedTurn() {
   const turn = newTurn(bot);
   await openTurn(db.database, turn);
   return turn;
 }
 
 test("stores the outcome in the turn, the reply and the outbox", async () => {
-  const turn = await opened();
+  const turn = await openedTurn();
   const closed = await closeTurn(db.database, closing(turn, { model: "openai:gpt" }));
   const { workspaceId, turnId } = turn;
   expect(closed).toEqual({ workspaceId, turnId, outcome: "done", month: "2026-11", model: "openai:gpt" });
-  expect(await one("SELECT * FROM conversation.turns WHERE turn_id = $1", turnId)).toMatchObject({
+  expect(await onlyRow("SELECT * FROM conversation.turns WHERE turn_id = $1", turnId)).toMatchObject({
     status: "done",
     model: "openai:gpt",
     asked_model: bot.model,
@@ -43,7 +43,7 @@ test("stores the outcome in the turn, the reply and the outbox", async () => {
     phases: [{ name: "open", microseconds: 1_500 }],
   });
   expect(
-    await one("SELECT * FROM conversation.messages WHERE turn_id = $1 AND role = 'assistant'", turnId),
+    await onlyRow("SELECT * FROM conversation.messages WHERE turn_id = $1 AND role = 'assistant'", turnId),
   ).toMatchObject({
     content: "Hi.",
     status: "done",
@@ -53,43 +53,43 @@ test("stores the outcome in the turn, the reply and the outbox", async () => {
     latency_ms: 456,
     error_message: "",
   });
-  expect(await one("SELECT outcome, month::text FROM conversation.outbox WHERE turn_id = $1", turnId)).toEqual({
+  expect(await onlyRow("SELECT outcome, month::text FROM conversation.outbox WHERE turn_id = $1", turnId)).toEqual({
     outcome: "done",
     month: "2026-11-01",
   });
 });
 
 test.each<Outcome>(["error", "quota_exceeded", "cancelled", "interrupted", "blocked"])(
-  "%s gives the message back and keeps the text so far",
+  "%s is settled as void and keeps the partial reply",
   async (outcome) => {
-    const turn = await opened();
-    const given = {
+    const turn = await openedTurn();
+    const overrides = {
       outcome,
       content: "so far",
       month: undefined,
       model: "",
       errorCode: outcome === "error" ? "provider_error" : "",
     };
-    expect(await closeTurn(db.database, closing(turn, given))).toMatchObject({
+    expect(await closeTurn(db.database, closing(turn, overrides))).toMatchObject({
       outcome: "void",
       month: null,
       model: bot.model,
     });
     expect(
-      await one("SELECT * FROM conversation.messages WHERE turn_id = $1 AND role = 'assistant'", turn.turnId),
+      await onlyRow("SELECT * FROM conversation.messages WHERE turn_id = $1 AND role = 'assistant'", turn.turnId),
     ).toMatchObject({
       content: "so far",
       status: outcome,
-      error_message: given.errorCode,
+      error_message: overrides.errorCode,
     });
-    expect(await one("SELECT outcome FROM conversation.outbox WHERE turn_id = $1", turn.turnId)).toEqual({
+    expect(await onlyRow("SELECT outcome FROM conversation.outbox WHERE turn_id = $1", turn.turnId)).toEqual({
       outcome: "void",
     });
   },
 );
 
-test("of fifty outcomes at once exactly one wins, and everything agrees with it", async () => {
-  const turn = await opened();
+test("stores exactly one of fifty concurrent outcomes in the turn, the reply and the outbox", async () => {
+  const turn = await openedTurn();
   const outcomes: Outcome[] = ["done", "error", "cancelled", "interrupted", "quota_exceeded"];
   const attempts = Array.from({ length: 50 }, (_, number) =>
     closing(turn, {
@@ -102,40 +102,40 @@ test("of fifty outcomes at once exactly one wins, and everything agrees with it"
   const winners = attempts.filter((_, number) => closed[number] !== undefined);
   expect(winners).toHaveLength(1);
   const [winner] = winners;
-  expect(await findMetering(db.database, bot.workspaceId, turn.turnId)).toMatchObject({
+  expect(await findTurnResult(db.database, bot.workspaceId, turn.turnId)).toMatchObject({
     status: winner?.outcome,
     tokensOut: winner?.tokensOut,
   });
   expect(
-    await one("SELECT * FROM conversation.messages WHERE turn_id = $1 AND role = 'assistant'", turn.turnId),
+    await onlyRow("SELECT * FROM conversation.messages WHERE turn_id = $1 AND role = 'assistant'", turn.turnId),
   ).toMatchObject({
     status: winner?.outcome,
     content: winner?.content,
   });
-  expect(await one("SELECT outcome FROM conversation.outbox WHERE turn_id = $1", turn.turnId)).toEqual({
+  expect(await onlyRow("SELECT outcome FROM conversation.outbox WHERE turn_id = $1", turn.turnId)).toEqual({
     outcome: winner?.outcome === "done" ? "done" : "void",
   });
 });
 
-test("a blocked turn stands, and settles nothing", async () => {
+test("leaves a turn that OpenTurn blocked as it is, without a settlement", async () => {
   const turn = newTurn(bot, { blocked: { reason: "r", fallback: "f" } });
   await openTurn(db.database, turn);
   expect(await closeTurn(db.database, closing(turn))).toBeUndefined();
-  expect(await findMetering(db.database, bot.workspaceId, turn.turnId)).toMatchObject({
+  expect(await findTurnResult(db.database, bot.workspaceId, turn.turnId)).toMatchObject({
     status: "blocked",
     tokensIn: 0,
   });
 });
 
-test("a turn never opened, or another workspace's, is not found and leaves nothing", async () => {
-  const turn = await opened();
+test("changes nothing when the turn was never opened or belongs to another workspace", async () => {
+  const turn = await openedTurn();
   const stranger = await createBot(db.database);
   for (const other of [
     { workspaceId: bot.workspaceId, turnId: randomUUID() },
     { workspaceId: stranger.workspaceId, turnId: turn.turnId },
   ]) {
     expect(await closeTurn(db.database, closing(other))).toBeUndefined();
-    expect(await findMetering(db.database, other.workspaceId, other.turnId)).toBeUndefined();
+    expect(await findTurnResult(db.database, other.workspaceId, other.turnId)).toBeUndefined();
   }
-  expect(await findMetering(db.database, bot.workspaceId, turn.turnId)).toMatchObject({ status: "streaming" });
+  expect(await findTurnResult(db.database, bot.workspaceId, turn.turnId)).toMatchObject({ status: "streaming" });
 });

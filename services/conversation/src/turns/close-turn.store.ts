@@ -2,40 +2,41 @@ import type { Outcome, TurnStatus } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
 import type { ToolUse } from "./tool-use.ts";
 
-/** What the quota service is to be told of a turn that was closed. */
+/** The outcome of a closed turn for the quota service. */
 export type Settlement = {
   workspaceId: string;
   turnId: string;
   outcome: "done" | "void";
-  /** The UTC month it was reserved in, "YYYY-MM"; a done turn has one. */
+  /** The UTC month of the turn's reservation, "YYYY-MM". Always set if the turn is done. */
   month: string | null;
 };
 
-/** A turn that was closed just now; its model is the bot's own when none was asked. */
+/** A turn that this statement closed. If the request named no model, `model` is the bot's. */
 export type ClosedTurn = Settlement & { model: string };
 
-/** What a closed turn says of itself. */
-export type Metering = { outcome: Outcome; model: string; tokensIn: number; tokensOut: number; latencyMs: number };
+/** A closed turn's outcome, model and figures. */
+export type TurnResult = { outcome: Outcome; model: string; tokensIn: number; tokensOut: number; latencyMs: number };
 
-export type Closing = Metering & {
+export type Closing = TurnResult & {
   workspaceId: string;
   turnId: string;
   content: string;
   firstTokenMs: number;
   errorCode: string;
-  /** The UTC month it was reserved in, "YYYY-MM"; a done turn has one. */
+  /** The UTC month of the turn's reservation, "YYYY-MM". Always set if the turn is done. */
   month: string | undefined;
   phases: readonly { name: string; microseconds: number }[];
   toolsCalled: readonly ToolUse[];
-  /** Why the reply was blocked; undefined unless it was. */
+  /** Set only if the reply was blocked. */
   blockedReason: string | undefined;
-  /** When the turn can no longer be closed like this, by the database's clock, in microseconds since 1970. Undefined for no limit. */
+  /** After this time the turn is not closed. By the database's clock, in microseconds since 1970; undefined for no limit. */
   deadlineMicroseconds: number | undefined;
 };
 
 /**
- * What closing entails besides the turn's own row, for each statement that closes turns: its CTE `closed` holds the rows it closed,
- * with the reply's `content` and `tools_called`. Every way to close goes through the turn's row while that is `streaming`, so the first one wins.
+ * CTEs that store the reply and the settlement of closed turns, for every statement that closes turns. The statement must define the CTE
+ * `closed`: the rows of conversation.turns that it closed, plus the reply's `content` and `tools_called`. It must only close turns with
+ * status `streaming`, so that the first outcome wins.
  */
 export const RECORD_CLOSED = `
   message AS (
@@ -50,7 +51,7 @@ export const RECORD_CLOSED = `
     RETURNING workspace_id, turn_id, outcome, month
   )`;
 
-/** Reads what RECORD_CLOSED has recorded as rows of ClosedTurn. */
+/** Returns a ClosedTurn for each turn that RECORD_CLOSED stored. */
 export const SELECT_CLOSED = `
   SELECT s.workspace_id AS "workspaceId", s.turn_id AS "turnId", s.outcome, to_char(s.month, 'YYYY-MM') AS month, c.model
   FROM settlement s JOIN closed c USING (workspace_id, turn_id)`;
@@ -67,7 +68,7 @@ const CLOSE_TURN = `
   ), ${RECORD_CLOSED}
   ${SELECT_CLOSED}`;
 
-/** Closes a streaming turn; undefined when it is closed already, was never opened, or the deadline has passed. */
+/** Closes a streaming turn. Returns undefined if the turn is closed already or was never opened, or if the deadline has passed. */
 export async function closeTurn(database: Database, closing: Closing): Promise<ClosedTurn | undefined> {
   const { rows } = await database.query<ClosedTurn>({
     name: "close_turn",
@@ -93,32 +94,32 @@ export async function closeTurn(database: Database, closing: Closing): Promise<C
   return rows[0];
 }
 
-const NOTE_TIME = `
+const RECORD_TIMINGS = `
   UPDATE conversation.turns SET latency_ms = $3, phases = $4
   WHERE workspace_id = $1 AND turn_id = $2 AND status = 'blocked' AND phases IS NULL`;
 
-/** Adds to a turn that was blocked when it was opened where its time went; does nothing when that is known. */
-export async function noteTime(
+/** Records the latency and the phases of a turn that OpenTurn blocked. Does nothing if the turn has them already. */
+export async function recordTimings(
   database: Database,
   { workspaceId, turnId, latencyMs, phases }: Pick<Closing, "workspaceId" | "turnId" | "latencyMs" | "phases">,
 ): Promise<void> {
   const values = [workspaceId, turnId, latencyMs, JSON.stringify(phases)];
-  await database.query({ name: "note_time", text: NOTE_TIME, values });
+  await database.query({ name: "record_timings", text: RECORD_TIMINGS, values });
 }
 
-const FIND_METERING = `
+const FIND_TURN_RESULT = `
   SELECT status, model, tokens_in AS "tokensIn", tokens_out AS "tokensOut", latency_ms AS "latencyMs",
          coalesce(clock_timestamp() > to_timestamp($3::bigint / 1e6), false) AS "isLate"
   FROM conversation.turns
   WHERE workspace_id = $1 AND turn_id = $2`;
 
-/** What stands of a turn, and whether the deadline has passed; undefined when it was never opened. */
-export async function findMetering(
+/** Returns a turn's status and figures and whether the deadline has passed, or undefined if the turn was never opened. */
+export async function findTurnResult(
   database: Database,
   workspaceId: string,
   turnId: string,
   deadlineMicroseconds?: number,
-): Promise<(Omit<Metering, "outcome"> & { status: TurnStatus; isLate: boolean }) | undefined> {
-  const { rows } = await database.query(FIND_METERING, [workspaceId, turnId, deadlineMicroseconds]);
+): Promise<(Omit<TurnResult, "outcome"> & { status: TurnStatus; isLate: boolean }) | undefined> {
+  const { rows } = await database.query(FIND_TURN_RESULT, [workspaceId, turnId, deadlineMicroseconds]);
   return rows[0];
 }

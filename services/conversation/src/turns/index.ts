@@ -1,2 +1,2 @@
 export { type ClosedTurn, RECORD_CLOSED, SELECT_CLOSED, type Settlement } from "./close-turn.store.ts";
-export type { Found, Passage, PromptTerm } from "./prompt.ts";
+export type { KnowledgeMatches, Passage, PromptTerm } from "./prompt.ts";

@@ -12,7 +12,7 @@ export type NewTurn = {
   edgeId: string;
   source: string;
   visitorId: string;
-  /** JSON text of an object; empty to keep what is stored. */
+  /** A JSON object as text. If empty, the stored metadata stays. */
   visitorMetadata: string;
   referrer: string;
   userAgent: string;
@@ -20,7 +20,7 @@ export type NewTurn = {
   /** The bot's model; empty for the installation's default. */
   model: string;
   chunkIds: readonly number[];
-  /** Set when the message is not to be answered; the turn is then stored as closed. */
+  /** Set if a moderation pattern matched the message. The turn is then stored as closed. */
   blocked: Verdict | undefined;
 };
 
@@ -35,9 +35,9 @@ const DATABASE_TIME = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 
 type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] | null };
 
-// The session's upsert locks its row, and only then are the ids taken and the clock is read, so that ids and times of one session
-// rise together. A turn that is there already writes nothing; one that comes up beside us fails on the turn's key and takes the
-// whole statement back.
+// The upsert locks the session's row. The message ids and the time are taken after that, so that within a session they rise together.
+// If the turn exists already, the statement writes nothing. If a concurrent statement inserts the same turn, this one fails on the
+// primary key of conversation.turns and is rolled back.
 const OPEN_TURN = `
   WITH session AS (
     INSERT INTO conversation.sessions AS s (
@@ -52,35 +52,35 @@ const OPEN_TURN = `
       WHERE s.bot_id = excluded.bot_id AND s.source = excluded.source AND s.deleted_at IS NULL AND s.erased_at IS NULL
     RETURNING s.xmax = 0 AS is_new
   ), opened AS (
-    SELECT nextval('conversation.message_ids') AS question_id, clock_timestamp() AS at, is_new FROM session
+    SELECT nextval('conversation.message_ids') AS user_message_id, clock_timestamp() AS at, is_new FROM session
   ), turn AS (
     INSERT INTO conversation.turns (
       workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, asked_model, model, blocked_reason, opened_at, closed_at
     )
-    SELECT $1, $2, $3, question_id + 1, $4, $5, $13, $12, $12, $14, at, CASE WHEN $13 = 'streaming' THEN NULL ELSE at END
+    SELECT $1, $2, $3, user_message_id + 1, $4, $5, $13, $12, $12, $14, at, CASE WHEN $13 = 'streaming' THEN NULL ELSE at END
     FROM opened
   ), message AS (
     INSERT INTO conversation.messages (
       workspace_id, session_id, message_id, turn_id, role, content, model, status, rag_chunks_used, created_at
     )
-    SELECT $1, $3, question_id, $2, 'user', $11, '', 'done', '{}'::bigint[], at FROM opened
+    SELECT $1, $3, user_message_id, $2, 'user', $11, '', 'done', '{}'::bigint[], at FROM opened
     UNION ALL
-    SELECT $1, $3, question_id + 1, $2, 'assistant', $15, $12, $13, $16::bigint[], at FROM opened
+    SELECT $1, $3, user_message_id + 1, $2, 'assistant', $15, $12, $13, $16::bigint[], at FROM opened
   )
-  SELECT opened.question_id + 1 AS "messageId", history.exchanges, ${DATABASE_TIME}
+  SELECT opened.user_message_id + 1 AS "messageId", history.exchanges, ${DATABASE_TIME}
   FROM opened
   LEFT JOIN LATERAL (
-    ${historySql({ workspace: "$1", session: "$3", question: "opened.question_id", before: "opened.at", characters: "$17" })}
+    ${historySql({ workspace: "$1", session: "$3", messageId: "opened.user_message_id", closedBefore: "opened.at", maxCharacters: "$17" })}
   ) history
     ON $13 = 'streaming' AND NOT opened.is_new`;
 
 const UNIQUE_VIOLATION = "23505";
-/** Data exceptions, and a document nested too deeply. */
+/** Class 22 (data exceptions), and statement_too_complex for JSON that is nested too deeply. */
 const UNSTORABLE = /^(22...|54001)$/;
 
 /**
- * Stores a visitor's message, the reply still to come and the turn. Undefined, and nothing stored, when the turn exists already or the
- * session is another bot's, from another source, deleted or erased. Throws invalid_argument for metadata that the database refuses.
+ * Stores a turn, the visitor's message and an empty reply. Returns undefined and stores nothing if the turn exists already, or if the
+ * session has another bot or source or was deleted or erased. Throws invalid_argument if the database refuses the visitor's metadata.
  */
 export async function openTurn(database: Database, turn: NewTurn): Promise<OpenedTurn | undefined> {
   const { blocked } = turn;
@@ -115,13 +115,14 @@ export async function openTurn(database: Database, turn: NewTurn): Promise<Opene
   } catch (error) {
     const state = sqlState(error);
     if (state === UNIQUE_VIOLATION) return undefined;
-    // JSON has escapes and numbers that jsonb has no room for; everything else was checked before.
-    if (state !== undefined && UNSTORABLE.test(state)) throw invalid("visitor_metadata holds what cannot be stored");
+    // jsonb refuses some escapes and numbers of valid JSON. The caller has checked all other values.
+    if (state !== undefined && UNSTORABLE.test(state))
+      throw invalid("visitor_metadata has an escape, a number or a depth that PostgreSQL cannot store");
     throw error;
   }
 }
 
-export type StandingTurn = OpenedTurn & {
+export type StoredTurn = OpenedTurn & {
   model: string;
   message: string;
   chunkIds: number[];
@@ -129,35 +130,38 @@ export type StandingTurn = OpenedTurn & {
 };
 
 const FIND_TURN = `
-  SELECT t.message_id AS "messageId", t.asked_model AS model, t.blocked_reason AS reason, answer.content AS fallback,
-         answer.rag_chunks_used AS "chunkIds", question.content AS message, history.exchanges,
+  SELECT t.message_id AS "messageId", t.asked_model AS model, t.blocked_reason AS reason, reply.content AS fallback,
+         reply.rag_chunks_used AS "chunkIds", message.content AS message, history.exchanges,
          ${DATABASE_TIME}
   FROM conversation.turns t
   JOIN conversation.sessions s
     ON s.workspace_id = t.workspace_id AND s.session_id = t.session_id AND s.deleted_at IS NULL AND s.erased_at IS NULL
-  JOIN conversation.messages question
-    ON question.workspace_id = t.workspace_id AND question.session_id = t.session_id AND question.message_id = t.message_id - 1
-  JOIN conversation.messages answer
-    ON answer.workspace_id = t.workspace_id AND answer.session_id = t.session_id AND answer.message_id = t.message_id
+  JOIN conversation.messages message
+    ON message.workspace_id = t.workspace_id AND message.session_id = t.session_id AND message.message_id = t.message_id - 1
+  JOIN conversation.messages reply
+    ON reply.workspace_id = t.workspace_id AND reply.session_id = t.session_id AND reply.message_id = t.message_id
   LEFT JOIN LATERAL (
-    ${historySql({ workspace: "$1", session: "t.session_id", question: "t.message_id - 1", before: "t.opened_at", characters: "$3" })}
+    ${historySql({ workspace: "$1", session: "t.session_id", messageId: "t.message_id - 1", closedBefore: "t.opened_at", maxCharacters: "$3" })}
   ) history ON t.blocked_reason IS NULL
   WHERE t.workspace_id = $1 AND t.turn_id = $2`;
 
-type StandingRow = Omit<StandingTurn, "blocked" | "history" | "chunkIds"> & {
+type StoredRow = Omit<StoredTurn, "blocked" | "history" | "chunkIds"> & {
   reason: string | null;
   fallback: string;
   chunkIds: string[];
   exchanges: [string, string][] | null;
 };
 
-/** A turn as OpenTurn answered it the first time, whatever has become of it; undefined when there is none, or its session was deleted. */
+/**
+ * Returns a turn as OpenTurn first stored it, whether or not it was closed since. Returns undefined if there is no such turn, or if its
+ * session was deleted or erased.
+ */
 export async function findTurn(
   database: Database,
   workspaceId: string,
   turnId: string,
-): Promise<StandingTurn | undefined> {
-  const { rows } = await database.query<StandingRow>(FIND_TURN, [workspaceId, turnId, HISTORY_CHARACTERS]);
+): Promise<StoredTurn | undefined> {
+  const { rows } = await database.query<StoredRow>(FIND_TURN, [workspaceId, turnId, HISTORY_CHARACTERS]);
   const row = rows[0];
   if (row === undefined) return undefined;
   const { messageId, databaseTimeMicroseconds, model, message, reason, fallback } = row;
@@ -173,5 +177,5 @@ export async function findTurn(
 }
 
 function toExchanges(pairs: [string, string][] | null): Exchange[] {
-  return (pairs ?? []).map(([question, answer]) => ({ question, answer }));
+  return (pairs ?? []).map(([message, reply]) => ({ message, reply }));
 }

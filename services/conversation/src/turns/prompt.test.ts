@@ -4,10 +4,10 @@ import { expect, test } from "vitest";
 import { withinBudget } from "./budget.ts";
 import { encodePrompt } from "./prompt.ts";
 
-test("a prompt holds the system prompt, the passages and the conversation, and ends in the visitor's message", () => {
+test("encodePrompt encodes the system prompt, the passages and the history, and ends with the visitor's message", () => {
   const passages = [{ id: 7, source: "plans.md", heading: "Plans > Free", text: "100 messages." }];
   const terms = [{ word: "free", weight: 2.5 }];
-  const history = [{ question: "q1", answer: "a1" }];
+  const history = [{ message: "q1", reply: "a1" }];
   const prompt = fromBinary(
     PromptSchema,
     encodePrompt({ system: "s", passages, terms, history, message: "now", tools: [], replyPatterns: [] }),
@@ -24,7 +24,7 @@ test("a prompt holds the system prompt, the passages and the conversation, and e
   ]);
 });
 
-test("a budget is kept to by whole items, from the first on", () => {
+test("withinBudget keeps whole items, in order, up to the budget", () => {
   const kept = (...lengths: number[]) => withinBudget(lengths, (length) => length, 10);
   expect(kept(4, 6, 1)).toEqual([4, 6]);
   expect(kept(4, 7, 1)).toEqual([4]);

@@ -2,33 +2,33 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import type { Pattern } from "@parley/bot-rules/moderation";
 import { PromptSchema, Role, type Tool } from "@parley/rpc/llm";
 
-/** A piece of knowledge, as found for a message. */
+/** A chunk of knowledge that the search found for a message. */
 export type Passage = { id: number; source: string; heading: string; text: string };
 
-/** A word of a message, spelt as the knowledge spells it, and how telling it is. */
+/** A word of a message in the knowledge's spelling. The rarer a word is in the knowledge, the higher its weight. */
 export type PromptTerm = { word: string; weight: number };
 
-/** What a bot's knowledge has to say to a message. */
-export type Found = {
+/** The result of a knowledge search. */
+export type KnowledgeMatches = {
   /** Best first. */
   passages: readonly Passage[];
   terms: readonly PromptTerm[];
 };
 
-/** A finished turn: what the visitor wrote and what was answered. */
-export type Exchange = { question: string; answer: string };
+/** The texts of a finished turn. */
+export type Exchange = { message: string; reply: string };
 
-export type PromptParts = Found & {
+export type PromptParts = KnowledgeMatches & {
   system: string;
   /** Oldest first. */
   history: readonly Exchange[];
   message: string;
   tools: readonly Tool[];
-  /** What the reply must not say. */
+  /** The reply must match none of these. */
   replyPatterns: readonly Pattern[];
 };
 
-/** A parley.llm.v1.Prompt, encoded; its messages end in the visitor's. */
+/** Encodes a parley.llm.v1.Prompt. Its last message is the visitor's. */
 export function encodePrompt({
   system,
   passages,
@@ -38,9 +38,9 @@ export function encodePrompt({
   tools,
   replyPatterns,
 }: PromptParts): Uint8Array {
-  const messages = history.flatMap(({ question, answer }) => [
-    { role: Role.USER, content: question },
-    { role: Role.ASSISTANT, content: answer },
+  const messages = history.flatMap((turn) => [
+    { role: Role.USER, content: turn.message },
+    { role: Role.ASSISTANT, content: turn.reply },
   ]);
   messages.push({ role: Role.USER, content: message });
   return toBinary(

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { PatternThreads } from "@parley/bot-rules/moderation";
+import { PatternThreadPool } from "@parley/bot-rules/moderation";
 import {
   CloseTurnRequestSchema,
   type OpenTurnRequest,
@@ -12,10 +12,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { insertPattern } from "../bot-rules/moderation.store.ts";
 import { type BotConfigs, cachedBotConfigs } from "../bots/bot-configs.service.ts";
 import type { Bot } from "../bots/bots.store.ts";
-import { Meanings } from "../knowledge/semantic-search.service.ts";
-import { closedTurns, meaningSearches } from "../metrics.ts";
+import { SemanticSearch } from "../knowledge/semantic-search.service.ts";
+import { closedTurns, semanticSearches } from "../metrics.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
-import { teach } from "../testing/knowledge.ts";
+import { addDocument } from "../testing/knowledge.ts";
 import { startTestLlm, type TestLlm } from "../testing/llm.ts";
 import { createBot, openRequest } from "../testing/turns.ts";
 import { handleCloseTurn } from "./close-turn.rpc.ts";
@@ -25,7 +25,7 @@ let db: TestDatabase;
 let llm: TestLlm;
 const log = createLogger("test", "silent");
 const lifecycle = new Lifecycle(log);
-const patternThreads = new PatternThreads({ registry: new Registry(), log, lifecycle });
+const patternThreads = new PatternThreadPool({ registry: new Registry(), log, lifecycle });
 beforeAll(async () => {
   db = await createTestDatabase();
   llm = await startTestLlm();
@@ -37,28 +37,28 @@ afterAll(async () => {
 });
 
 function openTurn(database: Database, botConfigs: BotConfigs, open: OpenTurnRequest) {
-  const searches = meaningSearches(new Registry());
-  const meanings = new Meanings({ database, llm: llm.client, searches, log, now: () => performance.now() });
-  return handleOpenTurn({ database, botConfigs, patternThreads, meanings }, open);
+  const searches = semanticSearches(new Registry());
+  const semanticSearch = new SemanticSearch({ database, llm: llm.client, searches, log, now: () => performance.now() });
+  return handleOpenTurn({ database, botConfigs, patternThreads, semanticSearch }, open);
 }
 
 const request = (bot: Bot, message = "How long do refunds take?") =>
   create(OpenTurnRequestSchema, openRequest(bot, { message }));
 
-/** The statements of opening a turn, once its bot's configuration is known. */
+/** The statements of OpenTurn when the bot's configuration is cached. */
 async function statementsToOpen(bot: Bot, message?: string) {
   const configs = cachedBotConfigs(db.database);
   await configs(bot.workspaceId, bot.id);
   return statementsOf(db.database, (database) => openTurn(database, configs, request(bot, message)));
 }
 
-test("opening a turn costs one statement, and a second one to search what its bot knows", async () => {
+test("OpenTurn runs one statement, and a second one to search the bot's knowledge", async () => {
   const bot = await createBot(db.database);
   expect(await statementsToOpen(bot)).toHaveLength(1);
   const { workspaceId, id: botId } = bot;
-  await teach(db.database, bot, "n", "Refunds take a week.");
+  await addDocument(db.database, bot, "n", "Refunds take a week.");
   expect(await statementsToOpen(bot)).toHaveLength(2);
-  // A word that stands nowhere is looked for among those that begin or end alike, and what it stands for is searched for.
+  // For a word that the knowledge does not have: one statement finds similar words and one searches for these.
   expect(await statementsToOpen(bot, "How long do refnuds take?")).toHaveLength(4);
   await insertPattern(
     db.database,
@@ -69,7 +69,7 @@ test("opening a turn costs one statement, and a second one to search what its bo
   expect(await statementsToOpen(bot, "rude")).toHaveLength(1);
 });
 
-test("a bot's configuration is read once for all that ask at once, and not again for 4 s", async () => {
+test("concurrent calls read a bot's configuration once, and later calls use the cache", async () => {
   const bot = await createBot(db.database);
   const statements = await statementsOf(db.database, async (database) => {
     const configs = cachedBotConfigs(database);
@@ -79,7 +79,7 @@ test("a bot's configuration is read once for all that ask at once, and not again
   expect(statements).toHaveLength(1);
 });
 
-test("closing a turn costs one statement, and a second one when it was closed before", async () => {
+test("CloseTurn runs one statement, and a second one if the turn is closed already", async () => {
   const bot = await createBot(db.database);
   const open = request(bot);
   await openTurn(db.database, cachedBotConfigs(db.database), open);

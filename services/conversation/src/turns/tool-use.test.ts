@@ -6,7 +6,7 @@ import { toToolUse } from "./tool-use.ts";
 const use = (text: string) =>
   toToolUse(create(ToolUseSchema, { name: "find", arguments: text, status: "ok", latencyMs: 12 }));
 
-test("a call of a tool is stored as the transcript shows it", () => {
+test("toToolUse returns a tool call in the transcript's format", () => {
   expect(use('{"id":7,"tags":["a",{"b":null}]}')).toEqual({
     name: "find",
     arguments: { id: 7, tags: ["a", { b: null }] },
@@ -25,8 +25,8 @@ test.each([
   '{"\\ud800":1}',
   '{"a":"\\udc00x"}',
   `{"a":${"[".repeat(40)}${"]".repeat(40)}}`,
-])("arguments that cannot be stored, %j, are left out", (text) => expect(use(text).arguments).toEqual({}));
+])("toToolUse replaces arguments that cannot be stored with {}: %j", (text) => expect(use(text).arguments).toEqual({}));
 
-test("names that every object has are data", () => {
+test("toToolUse keeps arguments that are named like properties of Object.prototype", () => {
   expect(Object.keys(use('{"__proto__":{"a":1},"constructor":2}').arguments)).toEqual(["__proto__", "constructor"]);
 });

@@ -1,17 +1,17 @@
 import type { ToolUse as ToolUseMessage } from "@parley/rpc/conversation";
 import { withoutNul } from "../text.ts";
 
-/** A call of a tool, as the transcript shows it. */
+/** A tool call, in the transcript's format. */
 export type ToolUse = { name: string; arguments: Record<string, unknown>; status: string; latency_ms: number };
 
 const MAX_DEPTH = 32;
 
-export function toToolUse({ name, arguments: given, status, latencyMs }: ToolUseMessage): ToolUse {
-  return { name: withoutNul(name), arguments: readArguments(given), status: withoutNul(status), latency_ms: latencyMs };
+export function toToolUse({ name, arguments: text, status, latencyMs }: ToolUseMessage): ToolUse {
+  return { name: withoutNul(name), arguments: parseArguments(text), status: withoutNul(status), latency_ms: latencyMs };
 }
 
-/** What a model gave as arguments; none for what is no object, or holds what jsonb has no room for. */
-function readArguments(text: string): Record<string, unknown> {
+/** Parses the arguments that a model sent. Returns {} if they are not a JSON object or if jsonb cannot store them. */
+function parseArguments(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) && isShallow(value, MAX_DEPTH) && !UNSTORABLE.test(JSON.stringify(value)) ? value : {};
@@ -20,7 +20,7 @@ function readArguments(text: string): Record<string, unknown> {
   }
 }
 
-// NUL and lone surrogates, which is how well-formed JSON writes them.
+// NUL and lone surrogates, as JSON.stringify escapes them.
 const UNSTORABLE = /\\u(?:0000|d[89a-f][0-9a-f]{2})/;
 
 function isObject(value: unknown): value is Record<string, unknown> {

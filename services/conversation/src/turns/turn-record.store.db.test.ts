@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { deleteSettled } from "../settlement/outbox.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { closing, createBot, newTurn, runTurn } from "../testing/turns.ts";
-import { closeTurn, noteTime } from "./close-turn.store.ts";
+import { closeTurn, recordTimings } from "./close-turn.store.ts";
 import { openTurn } from "./open-turn.store.ts";
 import { findTurnRecord } from "./turn-record.store.ts";
 
@@ -12,9 +12,9 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-const MARKER = "a-word-that-was-said";
+const MARKER = "content-of-the-turn";
 
-test("a turn's record holds how it went and nothing that was said in it", async () => {
+test("findTurnRecord returns a turn's figures without its content, for both message ids", async () => {
   const bot = await createBot(db.database);
   const turn = newTurn(bot, {
     message: MARKER,
@@ -46,14 +46,14 @@ test("a turn's record holds how it went and nothing that was said in it", async 
   expect(await findTurnRecord(db.database, (await createBot(db.database)).workspaceId, messageId)).toBeUndefined();
 });
 
-test("a turn that was blocked when it was opened is noted once where its time went, and no other turn is", async () => {
+test("recordTimings stores the timings of a turn that OpenTurn blocked, once, and of no other turn", async () => {
   const bot = await createBot(db.database);
   const blocked = newTurn(bot, { blocked: { reason: "rude", fallback: "No." } });
   const opened = await openTurn(db.database, blocked);
-  const note = (name: string) =>
-    noteTime(db.database, { ...blocked, latencyMs: 7, phases: [{ name, microseconds: 7_000 }] });
-  await note("first");
-  await note("second");
+  const record = (name: string) =>
+    recordTimings(db.database, { ...blocked, latencyMs: 7, phases: [{ name, microseconds: 7_000 }] });
+  await record("first");
+  await record("second");
   expect(await findTurnRecord(db.database, bot.workspaceId, opened?.messageId ?? 0)).toMatchObject({
     status: "blocked",
     blockedReason: "rude",
@@ -62,7 +62,7 @@ test("a turn that was blocked when it was opened is noted once where its time we
   });
   const open = newTurn(bot);
   const streaming = await openTurn(db.database, open);
-  await noteTime(db.database, closing(open, { latencyMs: 7 }));
+  await recordTimings(db.database, closing(open, { latencyMs: 7 }));
   expect(await findTurnRecord(db.database, bot.workspaceId, streaming?.messageId ?? 0)).toMatchObject({
     status: "streaming",
     closedAt: null,

@@ -1,7 +1,7 @@
 import type { TurnStatus } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
 
-/** How a turn went, without anything that was said in it. */
+/** A turn's status, timings and counts, without the content of its messages. */
 export type TurnRecord = {
   turnId: string;
   messageId: number;
@@ -18,21 +18,22 @@ export type TurnRecord = {
   latencyMs: number;
   firstTokenMs: number;
   phases: { name: string; microseconds: number }[];
-  /** The UTC month it was reserved in, "YYYY-MM"; empty when it never was. */
+  /** The UTC month of the turn's reservation, "YYYY-MM"; empty if there is none. */
   month: string;
   openedAt: Date;
   closedAt: Date | null;
-  /** From the one to the other, or until now. */
+  /** From `openedAt` to `closedAt`, or until now if the turn is open. */
   openMicroseconds: number;
-  /** Whether its outcome waits in the outbox. */
+  /** Whether the turn's settlement is still in the outbox. */
   isSettling: boolean;
-  /** Best first; the source is empty when it is no longer there. */
+  /** Best first. `source` and `heading` are empty if the chunk was deleted since. */
   knowledge: { chunkId: number; source: string; heading: string }[];
-  /** As they are stored, the arguments left out. */
+  /** The stored tool calls without their arguments. */
   tools: { name?: string; status?: string; latency_ms?: number }[];
 };
 
-// A reply's id is even, and the visitor's message has the one before it. Who has erased a conversation is not told of its turns.
+// Reply ids are even, and the visitor's message has the id before its reply's. Erasing a session deletes its messages, so the join on
+// `reply` leaves out the turns of erased sessions.
 const FIND_TURN_RECORD = `
   SELECT t.turn_id AS "turnId", t.message_id AS "messageId", t.session_id AS "sessionId", b.slug AS "botSlug", s.source, t.status,
          t.error_code AS "errorCode", coalesce(t.blocked_reason, '') AS "blockedReason", t.asked_model AS "askedModel", t.model,
@@ -44,22 +45,22 @@ const FIND_TURN_RECORD = `
          coalesce((
            SELECT jsonb_agg(jsonb_build_object('chunkId', used.id, 'source', coalesce(k.name, ''), 'heading', coalesce(c.heading, ''))
                             ORDER BY used.position)
-           FROM unnest(answer.rag_chunks_used) WITH ORDINALITY AS used (id, position)
+           FROM unnest(reply.rag_chunks_used) WITH ORDINALITY AS used (id, position)
            LEFT JOIN conversation.knowledge_chunks c ON c.workspace_id = t.workspace_id AND c.chunk_id = used.id
            LEFT JOIN conversation.knowledge_sources k ON k.workspace_id = c.workspace_id AND k.source_id = c.source_id
          ), '[]') AS knowledge,
          coalesce((
            SELECT jsonb_agg(called.tool - 'arguments' ORDER BY called.position)
-           FROM jsonb_array_elements(answer.tools_called) WITH ORDINALITY AS called (tool, position)
+           FROM jsonb_array_elements(reply.tools_called) WITH ORDINALITY AS called (tool, position)
          ), '[]') AS tools
   FROM conversation.turns t
-  JOIN conversation.messages answer
-    ON answer.workspace_id = t.workspace_id AND answer.session_id = t.session_id AND answer.message_id = t.message_id
+  JOIN conversation.messages reply
+    ON reply.workspace_id = t.workspace_id AND reply.session_id = t.session_id AND reply.message_id = t.message_id
   JOIN conversation.sessions s ON s.workspace_id = t.workspace_id AND s.session_id = t.session_id
   JOIN conversation.bots b ON b.workspace_id = t.workspace_id AND b.bot_id = t.bot_id
   WHERE t.workspace_id = $1 AND t.message_id = $2::bigint + $2::bigint % 2`;
 
-/** How the turn of a message went, the reply or the one before it; undefined when the workspace has no such message. */
+/** Returns the turn of a message, which can be the visitor's or the reply; undefined if the workspace has no such message. */
 export async function findTurnRecord(
   database: Database,
   workspaceId: string,

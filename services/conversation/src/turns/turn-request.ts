@@ -5,7 +5,7 @@ import { isLongerThan } from "../text.ts";
 const MAX_MESSAGE_CHARACTERS = 4_000;
 const SOURCES = ["widget", "playground"];
 
-/** Throws invalid_argument unless a turn can be stored as it came. That its bot exists is for others to find out. */
+/** Throws invalid_argument if a field cannot be stored. Does not check that the bot exists. */
 export function requireTurn(request: OpenTurnRequest): void {
   const { turnId, edgeId, sessionId, source, message, visitorId, referrer, userAgent, visitorMetadata } = request;
   for (const [name, id] of Object.entries({ turn_id: turnId, edge_id: edgeId, session_id: sessionId })) {
@@ -15,7 +15,7 @@ export function requireTurn(request: OpenTurnRequest): void {
   if (message === "" || isLongerThan(message, MAX_MESSAGE_CHARACTERS))
     throw invalid(`message must have 1 to ${MAX_MESSAGE_CHARACTERS} characters`);
   for (const [name, text] of Object.entries({ message, visitor_id: visitorId, referrer, user_agent: userAgent })) {
-    if (text.includes("\0")) throw invalid(`${name} must not hold NUL`);
+    if (text.includes("\0")) throw invalid(`${name} must not contain NUL`);
   }
   if (visitorMetadata !== "" && !isJsonObject(visitorMetadata)) throw invalid("visitor_metadata must be a JSON object");
 }

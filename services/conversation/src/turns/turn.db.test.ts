@@ -14,7 +14,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { insertPattern } from "../bot-rules/moderation.store.ts";
 import type { Bot } from "../bots/bots.store.ts";
 import { rpcFailure, useTestSystem } from "../testing/system.ts";
-import { createBot, type OpenRequest, openRequest } from "../testing/turns.ts";
+import { closeRequest, createBot, nameOf, type OpenRequest, openRequest } from "../testing/turns.ts";
 
 const system = useTestSystem();
 let bot: Bot;
@@ -24,24 +24,12 @@ beforeAll(async () => {
 
 const options = { timeoutMs: 5_000 };
 const open = (turn: OpenRequest) => system.conversation.openTurn(turn, options);
-const close = (turn: { workspaceId: string; turnId: string }, outcome = TurnOutcome.DONE, month = "2026-11") =>
-  system.conversation.closeTurn(
-    {
-      workspaceId: turn.workspaceId,
-      turnId: turn.turnId,
-      outcome,
-      month,
-      content: "Hi!",
-      tokensIn: 5,
-      tokensOut: 2,
-      latencyMs: 9,
-    },
-    options,
-  );
+const close = (...args: Parameters<typeof closeRequest>) =>
+  system.conversation.closeTurn(closeRequest(...args), options);
 const promptOf = (bytes: Uint8Array) => fromBinary(PromptSchema, bytes);
 
 describe("a turn", () => {
-  test("opens with a prompt, closes with its outcome, and is settled", async () => {
+  test("opens with a prompt, closes with its outcome and is settled", async () => {
     const turn = openRequest(bot);
     const opened = await open(turn);
     expect(opened.messageId).toBeGreaterThan(0n);
@@ -64,19 +52,19 @@ describe("a turn", () => {
     expect(promptOf(next.prompt).messages.map((each) => each.content)).toEqual(["Hello?", "Hi!", "And?"]);
   });
 
-  test("opened again and again, at once and after it was closed, is answered alike", async () => {
+  test("gets the same response when it is opened repeatedly, concurrently and after its close", async () => {
     const turn = openRequest(bot);
-    const answers = await Promise.all(Array.from({ length: 30 }, () => open(turn)));
+    const responses = await Promise.all(Array.from({ length: 30 }, () => open(turn)));
     await close(turn);
-    answers.push(await open(turn), await open({ ...turn, message: "something else" }));
-    const [first] = answers;
+    responses.push(await open(turn), await open({ ...turn, message: "something else" }));
+    const [first] = responses;
     const databaseTimeMicroseconds: unknown = expect.any(BigInt);
-    for (const answer of answers) expect(answer).toEqual({ ...first, databaseTimeMicroseconds });
+    for (const response of responses) expect(response).toEqual({ ...first, databaseTimeMicroseconds });
     const { rows } = await system.admin.query("SELECT FROM conversation.messages WHERE turn_id = $1", [turn.turnId]);
     expect(rows).toHaveLength(2);
   });
 
-  test("closed again, with another outcome, is answered with the one that stands", async () => {
+  test("keeps its first outcome when it is closed again with another one", async () => {
     const turn = openRequest(bot);
     await open(turn);
     const first = await close(turn, TurnOutcome.ERROR, "");
@@ -85,7 +73,7 @@ describe("a turn", () => {
     expect(await close(turn, TurnOutcome.CANCELLED, "")).toEqual(first);
   });
 
-  test("closed as done after its deadline is refused, and stays open for another outcome", async () => {
+  test("is not closed as done after its deadline and stays open for another outcome", async () => {
     const turn = openRequest(bot);
     const { databaseTimeMicroseconds = 0n } = await open(turn);
     const { workspaceId, turnId } = turn;
@@ -103,7 +91,7 @@ describe("a turn", () => {
     expect(await done(databaseTimeMicroseconds)).toMatchObject({ outcome: TurnOutcome.ERROR });
   });
 
-  test("closed as done before its deadline is done", async () => {
+  test("closes as done before its deadline", async () => {
     const turn = openRequest(bot);
     const { databaseTimeMicroseconds = 0n } = await open(turn);
     const { workspaceId, turnId } = turn;
@@ -112,7 +100,7 @@ describe("a turn", () => {
     expect(await system.conversation.closeTurn(request, options)).toMatchObject({ outcome: TurnOutcome.DONE });
   });
 
-  test("closed with a NUL in its text is closed all the same", async () => {
+  test("closes with a replacement character for each NUL in its reply", async () => {
     const turn = openRequest(bot);
     await open(turn);
     const { workspaceId, turnId } = turn;
@@ -127,15 +115,15 @@ describe("a turn", () => {
     expect(rows).toEqual([{ content: "a\uFFFDb" }]);
   });
 
-  test("with knowledge takes passages into its prompt and notes them, the same ones when it is repeated", async () => {
-    const taught = await createBot(system.database);
-    const source = { workspaceId: taught.workspaceId, botSlug: taught.slug, name: "plans.md", format: "md" };
-    const knowledge = system.ops(KnowledgeAdminService);
-    await knowledge.addSource({
-      ...source,
+  test("stores the passages of its prompt, and returns the same ones when it is repeated", async () => {
+    const botWithKnowledge = await createBot(system.database);
+    await system.ops(KnowledgeAdminService).addSource({
+      ...nameOf(botWithKnowledge),
+      name: "plans.md",
+      format: "md",
       content: Buffer.from("# Plans\n\nThe free plan has 100 messages.\n\n# Hours\n\nWe open at nine."),
     });
-    const turn = openRequest(taught, { message: "How many messages has the free plan?" });
+    const turn = openRequest(botWithKnowledge, { message: "How many messages has the free plan?" });
     const opened = await open(turn);
     const { passages } = promptOf(opened.prompt);
     expect(passages).toMatchObject([{ source: "plans.md", heading: "Plans", text: "The free plan has 100 messages." }]);
@@ -150,9 +138,9 @@ describe("a turn", () => {
 });
 
 describe("a blocked message", () => {
-  test("is answered with the pattern's verdict, again and again, has no prompt and settles nothing", async () => {
+  test("gets the pattern's verdict and no prompt, also when it is repeated, and is not settled", async () => {
     const guarded = await createBot(system.database);
-    const name = { workspaceId: guarded.workspaceId, botSlug: guarded.slug };
+    const name = nameOf(guarded);
     const moderation = system.ops(ModerationAdminService);
     await moderation.addPattern({ ...name, pattern: "sec(ret)+", fallback: "Not that." });
     await moderation.addPattern({ ...name, pattern: "rude", reason: "rudeness" });
@@ -174,15 +162,15 @@ describe("a blocked message", () => {
   });
 });
 
-test("a message that cannot be matched in time is refused and not stored, and counted", async () => {
+test("a message that cannot be matched in time is refused, counted and not stored", async () => {
   const guarded = await createBot(system.database);
   const { workspaceId, id: botId } = guarded;
-  // Saved before there was a limit for all of a bot's patterns together.
+  // Inserted directly: the admin service refuses so many large patterns.
   for (let number = 0; number < 100; number++) {
     const pattern = { pattern: `\u0644.{0,138}z${number}`, reason: "r", fallback: "", appliesTo: "message" as const };
     await insertPattern(system.database, { workspaceId, botId }, pattern, 100);
   }
-  // A letter that is eighteen once compatibility forms are folded.
+  // Normalisation expands U+FDFA to eighteen characters.
   const message = Array.from({ length: 4_000 }, () => "\ufdfa\ufdfaxy"[Math.floor(Math.random() * 4)]).join("");
   const opened = system.conversation.openTurn(openRequest(guarded, { message }), { timeoutMs: 15_000 });
   expect(await rpcFailure(opened)).toMatchObject({
@@ -195,13 +183,13 @@ test("a message that cannot be matched in time is refused and not stored, and co
   expect(metrics).toMatch(/^parley_moderation_duration_seconds_count\{.*result="match_timeout".*\} 1$/m);
 });
 
-describe("a bot's tools and its patterns for replies", () => {
+describe("a bot's tools and reply patterns", () => {
   const url = "https://api.example.com/orders/{id}";
   const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
 
-  test("stand in its prompts, and a pattern for replies is not tried on messages", async () => {
+  test("are in the prompt, and a reply pattern does not match messages", async () => {
     const equipped = await createBot(system.database);
-    const name = { workspaceId: equipped.workspaceId, botSlug: equipped.slug };
+    const name = nameOf(equipped);
     const moderation = system.ops(ModerationAdminService);
     await moderation.addPattern({ ...name, pattern: "secret", reason: "leak", appliesTo: "reply" });
     await moderation.addPattern({ ...name, pattern: "rude", fallback: "No.", appliesTo: "both" });
@@ -220,7 +208,7 @@ describe("a bot's tools and its patterns for replies", () => {
       expect((await open(openRequest(equipped, { message }))).blocked).toBeDefined();
   });
 
-  test("leave what was called, and why a reply was blocked, in the transcript", async () => {
+  test("store the tool calls and the reason why the reply was blocked", async () => {
     const turn = openRequest(bot);
     const { workspaceId, turnId } = turn;
     await open(turn);
@@ -259,7 +247,7 @@ describe("a bot's tools and its patterns for replies", () => {
   });
 });
 
-test("an edge's lease lasts 30 s from each renewal", async () => {
+test("RenewEdge sets an edge's lease to 30 s", async () => {
   const edgeId = randomUUID();
   for (let renewal = 0; renewal < 2; renewal++) {
     expect(await system.conversation.renewEdge({ edgeId }, options)).toMatchObject({ leaseSeconds: 30 });
@@ -271,7 +259,7 @@ test("an edge's lease lasts 30 s from each renewal", async () => {
   }
 });
 
-test("a bot that was changed answers as changed within 5 s", async () => {
+test("a change of a bot applies to new turns within 5 s", async () => {
   const changed = await createBot(system.database);
   await open(openRequest(changed));
   await system.ops(BotAdminService).updateBot({

@@ -3,7 +3,7 @@ import type { TurnAdminService } from "@parley/rpc/conversation";
 import { type Database, isWorkspaceId, notFound } from "@parley/service-kit";
 import { findTurnRecord } from "./turn-record.store.ts";
 
-/** The admin service that tells how turns went. */
+/** Implements the admin service that reads the records of single turns. */
 export function turnAdmin(database: Database): ServiceImpl<typeof TurnAdminService> {
   return {
     async getTurn({ workspaceId, messageId }) {

@@ -121,13 +121,13 @@ describe("while the single sign-on is unavailable", () => {
     await expect(bearer(signer.sign(claims()))).resolves.toBeDefined();
   });
 
-  test("refuses tokens with an unknown key with auth_unavailable", async () => {
+  test("refuses tokens with an unknown key as auth_unavailable", async () => {
     isDown = true;
     await expect(bearer(signer.sign(claims()))).rejects.toMatchObject({ status: 503, code: "auth_unavailable" });
   });
 });
 
-test("accepts a token with a rotated key at once", async () => {
+test("accepts a token with a rotated key immediately", async () => {
   await bearer(signer.sign(claims()));
   now += 120_000;
   const next = await createSigner("second");

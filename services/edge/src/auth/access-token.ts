@@ -45,7 +45,7 @@ export function createTokenVerifier(options: AccessTokenOptions, jwks: Jwks): To
   };
 }
 
-/** Returns the rate-limit bucket of a user, the same in all workspaces. The prefix keeps it distinct from buckets of addresses. */
+/** Returns the rate-limit bucket of a user, the same in all workspaces. The prefix keeps it apart from the buckets of IP addresses. */
 export function userBucket({ userId }: Caller): string {
   return `user ${userId}`;
 }

@@ -1,10 +1,11 @@
 import { type RpcClient, RpcError, status } from "@parley/rpc";
-import type { BotDisplay, ConversationService } from "@parley/rpc/conversation";
+import type { ConversationService } from "@parley/rpc/conversation";
 import { LRUCache } from "lru-cache";
 import { HttpError, unavailable } from "../http/index.ts";
+import { configBody } from "../widget/index.ts";
 import { type OriginMatcher, originMatcher } from "./origin.ts";
 
-/** A resolved public key: its bot, its allowed origins and the body of the config endpoint. */
+/** A resolved public key: its bot, its allowed origins and the body of the config endpoint, which is serialized once per lookup. */
 export type Key = { workspaceId: string; botId: string; allowsOrigin: OriginMatcher; configBody: string };
 
 export type KeyResolver = (publicKey: string, clientBucket: string) => Promise<Key>;
@@ -76,22 +77,4 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
     }
     return lookup;
   };
-}
-
-/** Serializes the response of the config endpoint, once per lookup. */
-function configBody(display: BotDisplay | undefined): string {
-  return JSON.stringify({
-    bot: {
-      name: display?.name ?? "",
-      welcome_message: display?.welcomeMessage ?? "",
-      logo_url: display?.logoUrl ?? "",
-      primary_color: display?.primaryColor ?? "",
-      position: display?.position ?? "",
-      theme_mode: display?.themeMode ?? "",
-      font_family: display?.fontFamily ?? "",
-      border_radius: display?.borderRadius ?? 0,
-      quick_replies: display?.quickReplies ?? [],
-      custom_css_vars: display?.customCssVars ?? {},
-    },
-  });
 }

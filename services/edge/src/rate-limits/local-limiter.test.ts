@@ -16,7 +16,7 @@ test("allows at most the limit in any window, and does not count refused request
   expect(passed).toHaveLength(16);
 });
 
-test("returns the exact wait with a refusal", async () => {
+test("returns the exact wait when it refuses", async () => {
   let now = 1_000;
   const limiter = createLocalLimiter(() => now);
   for (let i = 0; i < 3; i++) await limiter.take(policy, "a");

@@ -61,7 +61,7 @@ test("refuses an address from the first request above the limit until the oldest
   expect((await send("/bad")).statusCode).toBe(400);
 });
 
-test("calls the limiter neither for well-formed nor for refused requests", async () => {
+test("does not call the limiter for well-formed and refused requests", async () => {
   const { countedSubjects, replicas } = createReplicas(1);
   const [send] = replicas;
   await send?.("/good");
@@ -73,7 +73,7 @@ test("calls the limiter neither for well-formed nor for refused requests", async
   expect(countedSubjects).toHaveLength(limit + 1);
 });
 
-test("refuses an IPv6 client's /64 and no other", async () => {
+test("refuses only the IPv6 client's /64", async () => {
   const { replicas } = createReplicas(1);
   const [send] = replicas;
   for (let sent = 0; sent <= limit; sent++) await send?.("/bad", `2001:db8:0:1::${sent.toString(16)}`);
@@ -81,7 +81,7 @@ test("refuses an IPv6 client's /64 and no other", async () => {
   expect((await send?.("/good", "2001:db8:0:2::1"))?.statusCode).toBe(200);
 });
 
-test("a replica refuses an address that another counted after receiving one malformed request", async () => {
+test("refuses an address above another replica's count after its own first malformed request", async () => {
   const { replicas } = createReplicas(2);
   const [first, second] = replicas;
   for (let sent = 0; sent <= limit; sent++) await first?.("/bad");

@@ -73,7 +73,7 @@ describeWith("redis", "the limiter on Redis", () => {
     redis.disconnect();
   });
 
-  test("while Redis does not reply, decisions take at most 100 ms at p99 and each replica limits locally", async () => {
+  test("when Redis does not reply, each replica limits locally and decides within 100 ms at p99", async () => {
     const registers = [createRegistry("test")];
     const onFallback = new Gauge({ name: "test_fallback", help: "test", registers });
     const localDecisions = new Counter({ name: "test_local_total", help: "test", registers });

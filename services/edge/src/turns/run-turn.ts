@@ -21,7 +21,7 @@ const OPEN_TIMEOUT_MS = 10_000;
 const RESERVE_TIMEOUT_MS = 10_000;
 /** Longer than the llm-proxy's own limit of five minutes, which ends a generation with a proper status. */
 const GENERATE_TIMEOUT_MS = 310_000;
-/** How long a reply that was begun may still turn out to be whole once its visitor is gone. A finish reason follows the last text closely. */
+/** How long to wait for the finish of a reply after its visitor has disconnected. A finish reason closely follows the last text. */
 const FINISH_WAIT_MS = 250;
 
 export type TurnDeps = {
@@ -95,8 +95,8 @@ const INTERNAL_ERROR: Ending = {
   toolsCalled: [],
 };
 
-/** How a reply ended whose text is whole, even if its token counts are lost. */
-const WHOLE = { outcome: "done", errorCode: "" } as const;
+/** The ending of a reply with complete text, even if its token counts are lost. */
+const COMPLETE = { outcome: "done", errorCode: "" } as const;
 
 /**
  * Runs a turn: opens it, reserves a message of the quota, streams the reply, stores the outcome, then sends `done`.
@@ -180,7 +180,7 @@ async function reserveAndGenerate(deps: TurnDeps, input: GenerationInput, contex
 
 /**
  * Streams the reply into the sink. If the call fails, returns an internal error with the text and tool calls received so far. Once the
- * reply is whole it is `done`: a visitor who leaves no longer cancels the call, which then waits for the token counts only.
+ * text is complete, the reply is `done`: if the visitor disconnects then, the call continues until the token counts arrive.
  */
 async function generate(
   deps: TurnDeps,
@@ -190,7 +190,7 @@ async function generate(
   let content = "";
   let firstTokenMs = 0;
   let end: GenerateEnd | undefined;
-  let isWhole = false;
+  let isTextComplete = false;
   let longestCallMs = 0;
   let cause: unknown;
   const toolsCalled: Ending["toolsCalled"] = [];
@@ -223,7 +223,7 @@ async function generate(
         watch.split([["tools", latencyMs - longestCallMs]]);
         longestCallMs = Math.max(longestCallMs, latencyMs);
       } else if (event.case === "finish") {
-        isWhole = true;
+        isTextComplete = true;
         cancellation.dispose();
       } else if (event.case === "end") end = event.value;
     }
@@ -232,21 +232,21 @@ async function generate(
   }
   cancellation.dispose();
   const received = { ...INTERNAL_ERROR, month: input.month, content, firstTokenMs, toolsCalled, cause };
-  return { ...received, ...(end && resultOf(end)), ...(isWhole && WHOLE) };
+  return { ...received, ...(end && resultOf(end)), ...(isTextComplete && COMPLETE) };
 }
 
 type Cancellation = {
   signal: AbortSignal;
-  /** Prevents the cancellation from now on. */
+  /** Prevents a later cancellation. */
   dispose: () => void;
 };
 
-/** Cancels a Generate call when its stream must end: at once, or after FINISH_WAIT_MS if the reply has begun. */
-function cancelWith(mustEnd: AbortSignal, hasBegun: () => boolean): Cancellation {
+/** Returns a signal that cancels a Generate call when its stream must end: at once, or after FINISH_WAIT_MS if the reply has text. */
+function cancelWith(mustEnd: AbortSignal, hasText: () => boolean): Cancellation {
   const call = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const cancel = () => {
-    if (hasBegun()) timer = setTimeout(() => call.abort(), FINISH_WAIT_MS);
+    if (hasText()) timer = setTimeout(() => call.abort(), FINISH_WAIT_MS);
     else call.abort();
   };
   if (mustEnd.aborted) cancel();

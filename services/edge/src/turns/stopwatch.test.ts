@@ -51,7 +51,7 @@ test("split moves measured parts out of the current phase and renames the rest",
   ]);
 });
 
-test("a second split divides only what the first one left in the current phase", () => {
+test("a second split divides only the rest of the current phase", () => {
   const { clock, watch } = start();
   watch.enter("first_token");
   clock.advance(100);

@@ -1,8 +1,8 @@
 export type Phase = { name: string; microseconds: number };
 
 /**
- * Divides a turn's wall time into disjoint phases. Time counts for the phase that was entered last. Entering a phase again adds to its
- * earlier time.
+ * Divides a turn's wall time into phases that do not overlap. Time counts for the phase that was entered last. Entering a phase again
+ * adds to its earlier time.
  */
 export class Stopwatch {
   readonly #startedAt: number;

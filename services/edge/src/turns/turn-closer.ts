@@ -8,9 +8,9 @@ import type { Logger } from "@parley/service-kit";
 type CloseTurnInit = MessageInitShape<typeof CloseTurnRequestSchema>;
 
 const ATTEMPT_TIMEOUT_MS = 2_000;
-/** How long an outcome is retried; also the deadline of `done`, after which the database refuses it. */
+/** How long an outcome is retried. Also the deadline of `done`: the database refuses it after that. */
 const CLOSE_TIMEOUT_MS = 10_000;
-/** The statement_timeout of the conversation service's role: how long a `done` that arrived before its deadline may still run. */
+/** The statement_timeout of the conversation service's role: a `done` that the database began before its deadline may run this long. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 const FIRST_RETRY_DELAY_MS = 50;
 const MAX_RETRY_DELAY_MS = 2_000;
@@ -21,8 +21,8 @@ const MAX_DELAYED_CLOSES = 1_000;
 
 export type TurnCloser = {
   /**
-   * Stores an outcome and returns the stored one, which may differ. Returns undefined if it is still unknown after 10 s; for `done` after
-   * the deadline plus the statement timeout, when it can no longer commit.
+   * Stores an outcome and returns the stored one, which may differ. Returns undefined if no call succeeds within 10 s. A `done` with a
+   * deadline may commit later than that, so for `done` it waits for the statement timeout too.
    * @param databaseTime the database's clock now, in microseconds since 1970; undefined if the conversation service did not send it.
    */
   close(request: CloseTurnInit, databaseTime: bigint | undefined): Promise<CloseTurnResponse | undefined>;
@@ -38,7 +38,7 @@ export type TurnCloser = {
  * Closes turns with retries. A visitor who leaves does not cancel them. An outcome that could not be stored within 10 s is retried in
  * the background as an error until it is stored or this process ends; then its lease expires and the sweeper closes the turn.
  *
- * @param onLateDone called when a turn turns out to be `done` after `close` returned undefined.
+ * @param onLateDone called for each turn that was stored as `done` although `close` returned undefined.
  */
 export function createTurnCloser(
   conversation: RpcClient<typeof ConversationService>,
@@ -95,12 +95,12 @@ export function createTurnCloser(
       if (stored !== undefined) return stored;
       const closedAsError = track(sendWithRetry(asInternalError(request), Number.POSITIVE_INFINITY));
       const waitMs = hasDeadline ? deadlineMs + STATEMENT_TIMEOUT_MS - performance.now() : 0;
-      const standing = await Promise.race([closedAsError, sleep(waitMs, undefined, { ref: false })]);
-      if (standing === undefined)
+      const storedInTime = await Promise.race([closedAsError, sleep(waitMs, undefined, { ref: false })]);
+      if (storedInTime === undefined)
         void closedAsError.then((late) => {
           if (late?.outcome === OUTCOMES.done.proto) onLateDone();
         });
-      return standing;
+      return storedInTime;
     },
     async drain(timeoutMs) {
       await Promise.race([Promise.allSettled([...pending]), sleep(timeoutMs, undefined, { ref: false })]);

@@ -47,7 +47,7 @@ const BEHAVIOURS: Record<string, Reply> = {
   "sends invalid usage": { usage: { prompt_tokens: -1, completion_tokens: 1e300 } },
 };
 
-test("the call log agrees with the requests that the providers received, whatever they do", async () => {
+test("the call log matches the requests that the providers received, also for failures", async () => {
   const behaviours = Object.keys(BEHAVIOURS);
   const pairs = behaviours.flatMap((one, index) =>
     [behaviours[(index * 5 + 3) % behaviours.length] ?? "", "responds"].map((two) => [one, two]),

@@ -34,7 +34,7 @@ afterAll(async () => {
 afterEach(() => provider.reset());
 
 describe("the call log", () => {
-  test("has a row with what the provider received and sent", async () => {
+  test("has a row with the request and the result of a generation", async () => {
     const turnId = randomUUID();
     provider.script([{ status: 503 }, { status: 503 }, { firstTokenMs: 60, everyMs: 10 }]);
     const before = Date.now();
@@ -84,7 +84,7 @@ describe("the call log", () => {
     });
   });
 
-  test("lists the generations of a turn in order, and only for its workspace", async () => {
+  test("lists a turn's generations in order, and only for its workspace", async () => {
     const turnId = randomUUID();
     for (const model of ["fake:one", "fake:two"]) await proxy.generate({ turnId, model });
     const rows = await proxy.rowsOf("ws_test", turnId, 2);
@@ -141,7 +141,7 @@ describe("the call log", () => {
     expect((await proxy.admin.calls.sumCalls({ month: "2020-01" })).sums).toEqual([]);
   });
 
-  test("counts a generation for the month that its turn was reserved in", async () => {
+  test("counts a generation for the month of its turn's reservation", async () => {
     const [turnId, other] = [randomUUID(), randomUUID()];
     await proxy.generate({ turnId, workspaceId: "ws_reserved", month: "2031-01" });
     await proxy.generate({ turnId: other, workspaceId: "ws_reserved" });
@@ -259,7 +259,7 @@ describe("retention", () => {
 });
 
 describe("while the database is down", () => {
-  test("generations go on, and each row is stored once when the database is back", async () => {
+  test("generations continue, and each row is stored once when the database is back", async () => {
     const turnId = randomUUID();
     const network = await startTcpProxy({ targetPort: Number(new URL(proxy.databaseUrl).port) });
     const url = new URL(proxy.databaseUrl);

@@ -1,8 +1,8 @@
 import type { Database } from "@parley/service-kit";
-import { EVERY_WORKSPACE } from "./workspaces.store.ts";
+import { WITH_WORKSPACES_CTE } from "./workspaces.store.ts";
 
 const LIST_EXPIRED = `
-  ${EVERY_WORKSPACE}
+  ${WITH_WORKSPACES_CTE}
   SELECT id FROM workspaces
   WHERE EXISTS (
     SELECT FROM llm.calls c WHERE c.workspace_id = id AND c.created_at < now() - make_interval(days => $1)

@@ -1,23 +1,25 @@
 import type { Queryable } from "@parley/service-kit";
 import { monthEnd, monthStart } from "./calls.store.ts";
-import { EVERY_WORKSPACE } from "./workspaces.store.ts";
+import { WITH_WORKSPACES_CTE } from "./workspaces.store.ts";
 
-/** The sums over one workspace's generations of a month. */
+/** The sums of one workspace's calls of a month. A call is a row of the call log: one generation. */
 export type CallSum = {
   workspaceId: string;
   calls: number;
   tokensIn: number;
   tokensOut: number;
-  /** A decimal; the sum over the generations whose model has a price. */
+  /** A decimal; the sum over the calls whose model has a price. */
   cost: string;
-  /** Generations that used tokens of a model without a price. */
+  /** Calls that used tokens of a model without a price. */
   unpricedCalls: number;
+  /** Calls whose tokens the llm-proxy counted itself, because the provider reported none. */
   estimatedCalls: number;
 };
 
-// A generation counts for the month that its turn was reserved in, like the turn's usage; without a reservation, for the month it started in.
+// A call belongs to the month of its turn's reservation, as the turn's usage does. Without a reservation, it belongs to the month in
+// which it started.
 const SUM = `
-  ${EVERY_WORKSPACE}
+  ${WITH_WORKSPACES_CTE}
   SELECT sums.* FROM (
     SELECT id FROM workspaces WHERE $2::text[] IS NULL
     UNION ALL SELECT unnest($2::text[])
@@ -34,7 +36,7 @@ const SUM = `
   WHERE sums.calls > 0
   ORDER BY sums."workspaceId"`;
 
-/** Sums a UTC month ("YYYY-MM") for the given workspaces, or for every workspace. Leaves out workspaces without a generation in it. */
+/** Sums the calls of a UTC month ("YYYY-MM") per workspace: for the given ones, or for all. Leaves out workspaces without a call in it. */
 export async function sumCalls(
   database: Queryable,
   month: string,

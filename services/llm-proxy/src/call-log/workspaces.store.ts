@@ -1,5 +1,5 @@
-/** A CTE `workspaces (id)` of every workspace with rows. It reads one index entry per workspace; DISTINCT would read every row. */
-export const EVERY_WORKSPACE = `
+/** The WITH clause of a CTE `workspaces (id)`, which holds every workspace with rows. It reads one index entry per workspace; DISTINCT would read every row. */
+export const WITH_WORKSPACES_CTE = `
   WITH RECURSIVE workspaces (id) AS (
     (SELECT workspace_id FROM llm.calls ORDER BY workspace_id LIMIT 1)
     UNION ALL

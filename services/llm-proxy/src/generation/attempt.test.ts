@@ -32,7 +32,7 @@ function requestOf(stream: (request: CompletionRequest) => Promise<void>): Attem
 }
 
 function run(request: AttemptRequest, signal = new AbortController().signal) {
-  return runAttempt(request, { signal, now: () => 0, onText: () => undefined, onWhole: vi.fn(), onFirstText: vi.fn() });
+  return runAttempt(request, { signal, now: () => 0, onText: () => undefined, onTextComplete: vi.fn(), onFirstText: vi.fn() });
 }
 
 const usage = { tokensIn: 3, tokensOut: 1 };
@@ -53,7 +53,7 @@ test("a failed attempt returns the text and the usage that came before the failu
   });
 });
 
-test("an unexpected error is a failure with the reason internal, and the text before it is kept", async () => {
+test("an unexpected error is a failure with the reason internal and keeps the text before it", async () => {
   const error = new TypeError("a bug");
   const request = requestOf(async ({ onText }) => {
     await onText("text");
@@ -78,14 +78,14 @@ test("a cancelled attempt returns the text so far and leaves the breaker closed"
 });
 
 test.each([
-  ["complete if its text is whole", true, undefined],
-  ["cancelled if only a finish reason has come", false, expect.any(CallCancelled)],
-])("an attempt that is cancelled while token counts are awaited is %s", async (_, isWhole, failure) => {
+  ["complete if all its text has arrived", true, undefined],
+  ["cancelled if it only has a finish reason", false, expect.any(CallCancelled)],
+])("an attempt that is cancelled while it waits for token counts is %s", async (_, isTextComplete, failure) => {
   const caller = new AbortController();
-  const request = requestOf(async ({ onText, onFinished, onWhole, signal }) => {
+  const request = requestOf(async ({ onText, onFinished, onTextComplete, signal }) => {
     await onText("text");
     onFinished([], "stop");
-    if (isWhole) onWhole();
+    if (isTextComplete) onTextComplete();
     caller.abort(new CallCancelled());
     signal.throwIfAborted();
   });

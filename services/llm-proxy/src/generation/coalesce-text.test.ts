@@ -53,7 +53,7 @@ async function collect(parts: AsyncIterable<string>): Promise<string[]> {
 
 const never = () => Promise.withResolvers<void>().promise;
 
-test("loses, adds and reorders nothing, however the texts arrive and are read", async () => {
+test("preserves the text and its order for random writes and reads", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.string({ minLength: 1 }), { maxLength: 20 }),
@@ -72,7 +72,7 @@ test("loses, adds and reorders nothing, however the texts arrive and are read", 
   );
 });
 
-test("keeps the place of other parts among the texts", async () => {
+test("keeps the order of texts and other parts", async () => {
   const tool = { name: "find" };
   async function* events() {
     yield "a";
@@ -97,7 +97,7 @@ test("keeps the place of other parts among the texts", async () => {
   expect(textsBefore).toEqual(["ab", "abc"]);
 });
 
-test("passes the first text on at once, and joins the texts of one window", async () => {
+test("sends the first text immediately, and coalesces the texts of one window", async () => {
   const window = Promise.withResolvers<void>();
   const reading = coalesce(sourceOf(paced(["a", "b", "c"], () => 0)), () => window.promise);
   expect(await reading.next()).toEqual({ done: false, value: "a" });
@@ -125,7 +125,7 @@ test("throws the source's error after the text before it", async () => {
   expect(read.join("")).toBe("ab");
 });
 
-test("cancels the source when the reader stops, and waits for its end", async () => {
+test("cancels the source when the reader stops, and waits until it ends", async () => {
   let hasEnded = false;
   const texts = Array.from({ length: 100 }, () => "x");
   const source = paced(
@@ -154,7 +154,7 @@ test("stops reading an endless source while the reader does not read", async () 
   await reading.return(undefined);
 });
 
-test("lets a source that waits for room end when the reader stops", async () => {
+test("ends a source that waits for backpressure when the reader stops", async () => {
   const done = Promise.withResolvers<void>();
   const waits: (Promise<void> | undefined)[] = [];
   const cancel = () => void Promise.all(waits).then(() => done.resolve());
@@ -175,7 +175,7 @@ test("reads everything that the source sent before its end", async () => {
   expect((await collect(coalesce(source, never))).join("")).toBe("abc");
 });
 
-test("the window grows with the generations to at most 20 ms, and all share its end", async () => {
+test("the window grows with the number of generations to at most 20 ms, and all end theirs together", async () => {
   const busyClock = new FlushClock();
   for (let generation = 0; generation < 5_000; generation++) busyClock.enter();
   const started = performance.now();

@@ -40,7 +40,7 @@ afterEach(() => provider.reset());
 const TEXT = "Hello from the scripted provider, token by token.";
 
 describe("a reply", () => {
-  test("is streamed as it arrives, ends complete and has the provider's token counts", async () => {
+  test("streams the text as it arrives, ends complete and has the provider's token counts", async () => {
     const sentAtText: number[] = [];
     const events = await proxy.generate({
       model: "fake:tokens-10-every-50",
@@ -60,7 +60,7 @@ describe("a reply", () => {
     for (const [index, sent] of sentAtText.entries()) expect(sent).toBeLessThanOrEqual(index + 3);
   });
 
-  test("is reported as finished while the provider's token counts are awaited", async () => {
+  test("sends its finish before the provider sends token counts", async () => {
     provider.script([{ tokens: ["all ", "of it"], usageDelayMs: 1_000 }]);
     let finishedBeforeEnd = false;
     const events = await proxy.generate({
@@ -72,12 +72,12 @@ describe("a reply", () => {
     expect(events).toMatchObject({ text: "all of it", end: { tokensOut: fixedUsage.completion_tokens } });
   });
 
-  test("is not split when the provider sends it at once", async () => {
+  test("sends text that arrives at once as one event", async () => {
     const { texts } = await proxy.generate({ model: "fake:tokens-100" });
     expect(texts.length).toBeLessThan(10);
   });
 
-  test("requests a stream with token counts, with the provider's key and headers and nothing of the environment", async () => {
+  test("requests a stream with token counts, with the provider's key and headers and nothing from the environment", async () => {
     await proxy.generate({
       prompt: {
         system: "Be brief.",
@@ -105,7 +105,7 @@ describe("a reply", () => {
     expect(Object.keys(provider.requests[0]?.headers ?? {})).not.toContain("openai-organization");
   });
 
-  test("without a model uses the default model", async () => {
+  test("uses the default model if the request has none", async () => {
     expect((await proxy.generate()).end.model).toBe("fake:tokens-3");
   });
 
@@ -117,13 +117,13 @@ describe("a reply", () => {
     ["split-utf8", "Grüße 👋🏽 日本語 👨‍👩"],
     ["empty", ""],
     ["big-token", "x".repeat(256 * 1024)],
-  ])("is whole when the provider's script is %s", async (model, text) => {
+  ])("is complete for the provider's script %s", async (model, text) => {
     const events = await proxy.generate({ model: `fake:${model}` });
     expect(statusOf(events)).toBe("COMPLETE");
     expect(events.text).toBe(text);
   });
 
-  test("is whole when one token has a mebibyte", async () => {
+  test("is complete when one token has a mebibyte", async () => {
     provider.script([{ tokens: ["é".repeat(512 * 1024), "!"] }]);
     const { text } = await proxy.generate();
     expect(text.length).toBe(512 * 1024 + 1);
@@ -134,7 +134,7 @@ describe("a reply", () => {
     expect(end).toMatchObject({ tokensEstimated: true, tokensIn: 2, tokensOut: 10 });
   });
 
-  test("has counts of the published vocabulary when the provider sends none, once it is loaded", async () => {
+  test("counts tokens with the loaded vocabulary when the provider sends no counts", async () => {
     provider.script(() => ({ tokens: ["Yes, you can export the ", "whole conversation as JSON."], usage: null }));
     // The count of the vocabulary, and four tokens for the message.
     const expected = { tokensEstimated: true, tokensIn: 11 + 4, tokensOut: 11 };
@@ -193,14 +193,14 @@ describe("a stream has exactly one end", () => {
     ["status-429-retry-30", "PROVIDER_RATE_LIMITED", 1],
     ["status-500", "PROVIDER_ERROR", 3],
     ["status-503-retry-0", "PROVIDER_ERROR", 3],
-  ])("and %s is %s after %i attempts", async (model, status, attempts) => {
+  ])("after %s, which is %s after %i attempts", async (model, status, attempts) => {
     const events = await proxy.generate({ model: `fake:${model}` });
     expect([statusOf(events), events.end.attempts, provider.requests.length]).toEqual([status, attempts, attempts]);
     expect(events.ends).toHaveLength(1);
   });
 
   test.each(["hang", "first-5000", "stall-after-1", "tokens-1000-every-50"])(
-    "and a timeout (%s) is PROVIDER_TIMEOUT without a retry",
+    "after the timeout %s, which is PROVIDER_TIMEOUT without a retry",
     async (model) => {
       const events = await proxy.generate({ model: `hasty:${model}` });
       expect([statusOf(events), events.end.attempts, events.ends.length]).toEqual(["PROVIDER_TIMEOUT", 1, 1]);
@@ -212,7 +212,7 @@ describe("a stream has exactly one end", () => {
   );
 
   test.each(["", "unknown:x", "no model", "fake:", "builtin:other", "route:unknown", "x".repeat(5_000)])(
-    "and an unknown model (%j) is MODEL_UNKNOWN, an empty one the default model",
+    "after the unknown model %j, which is MODEL_UNKNOWN, and with the default model for an empty name",
     async (model) => {
       const events = await proxy.generate({ model });
       expect(statusOf(events)).toBe(model === "" ? "COMPLETE" : "MODEL_UNKNOWN");
@@ -220,7 +220,7 @@ describe("a stream has exactly one end", () => {
     },
   );
 
-  test("and an error with status 200, in JSON or in a stream, is mapped by its code", async () => {
+  test("after an error with status 200, in JSON or in a stream, which is mapped by its code", async () => {
     const error = (code: string) => JSON.stringify({ error: { message: "no", code } });
     const stream = { "content-type": "text/event-stream" };
     provider.script([
@@ -235,7 +235,7 @@ describe("a stream has exactly one end", () => {
     expect((await proxy.generate()).end.attempts).toBe(3);
   });
 
-  test("and an endless stream is ended", async () => {
+  test("after an endless stream, which is closed", async () => {
     provider.script(() => ({ tokens: Array.from({ length: 1_600 }, () => "x".repeat(16 * 1024)) }));
     const events = await proxy.generate();
     expect(statusOf(events)).toBe("PROVIDER_ERROR");
@@ -246,7 +246,7 @@ describe("a stream has exactly one end", () => {
     );
   });
 
-  test("and an endless error page is not read to its end", async () => {
+  test("after an endless error page, which is read only in part", async () => {
     provider.script(() => ({ status: 500, body: "x".repeat(5_000_000) }));
     expect(statusOf(await proxy.generate())).toBe("PROVIDER_ERROR");
     await eventually(
@@ -255,7 +255,7 @@ describe("a stream has exactly one end", () => {
     );
   });
 
-  test("and a redirect is not followed, so that the key is not sent elsewhere", async () => {
+  test("after a redirect, which is not followed because the key would be sent elsewhere", async () => {
     const elsewhere = await startFakeProvider();
     provider.script(() => ({ status: 307, headers: { location: `${elsewhere.url}/chat/completions` }, body: "" }));
     expect(statusOf(await proxy.generate())).toBe("PROVIDER_ERROR");
@@ -265,7 +265,7 @@ describe("a stream has exactly one end", () => {
 });
 
 describe("retries", () => {
-  test("succeed after failures before the first text, and wait as long as Retry-After says", async () => {
+  test("succeed after failures before the first text, and wait for Retry-After", async () => {
     provider.script([{ status: 503 }, { status: 429, headers: { "retry-after": "1" } }]);
     const started = performance.now();
     const events = await proxy.generate();
@@ -320,7 +320,7 @@ describe("a cancelled generation", () => {
     },
   );
 
-  test("between two attempts makes no further attempt", async () => {
+  test("makes no further attempt when cancelled between two attempts", async () => {
     provider.script(() => ({ status: 503, headers: { "retry-after": "1" } }));
     const caller = new AbortController();
     const call = proxy.generate({ signal: caller.signal });
@@ -334,7 +334,7 @@ describe("a cancelled generation", () => {
     expect(provider.requests).toHaveLength(1);
   });
 
-  test("is not read ahead without bound while its caller does not read", async () => {
+  test("stops reading from the provider while its caller does not read", async () => {
     const count = 4_000;
     provider.script(() => ({ tokens: Array.from({ length: count }, () => "x".repeat(16 * 1024)) }));
     let deltas = 0;
@@ -368,7 +368,7 @@ describe("an invalid request", () => {
     expect(provider.requests).toEqual([]);
   });
 
-  test("without the internal token is refused", async () => {
+  test("is refused without the internal token", async () => {
     await expect(proxy.generateUnauthenticated()).rejects.toMatchObject({ code: "unauthenticated" });
   });
 });

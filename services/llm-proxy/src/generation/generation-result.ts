@@ -14,10 +14,10 @@ export type GenerationRequest = {
   prompt: Prompt;
 };
 
-/** All text was released: the reply is complete, although token counts may follow. */
+/** Follows the last text. The reply is complete, although token counts may follow. */
 export type ReplyFinished = { isFinished: true };
 
-/** Part of a generation's output: text, a tool that was called, or that the text is whole. */
+/** Part of a generation's output: text, a tool call, or the mark that all text was sent. */
 export type GenerationEvent = string | ToolUse | ReplyFinished;
 
 export type Ending = {

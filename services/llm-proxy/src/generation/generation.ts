@@ -121,7 +121,7 @@ export class Generation {
         signal: this.#signal,
         now: this.#deps.now,
         onText: sink,
-        onWhole: release,
+        onTextComplete: release,
         onFirstText: (times) => {
           this.#waits ??= this.#waitsOf([...this.#attempts, times]);
         },

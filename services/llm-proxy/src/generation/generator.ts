@@ -1,4 +1,4 @@
-import type { PatternThreads } from "@parley/bot-rules/moderation";
+import type { PatternThreadPool } from "@parley/bot-rules/moderation";
 import type { Logger } from "@parley/service-kit";
 import type { Metrics } from "../metrics.ts";
 import type { Candidate, Catalog, ProviderFailure, Sink } from "../providers/index.ts";
@@ -13,7 +13,7 @@ export type GeneratorDeps = Pick<GenerationDeps, "now" | "random"> & {
   catalog: Catalog;
   activeGenerations: ActiveGenerations;
   tools: Pick<Tools, "open">;
-  patternThreads: Pick<PatternThreads, "match">;
+  patternThreads: Pick<PatternThreadPool, "match">;
   countTokens: CountTokens;
   metrics: Metrics;
   log: Logger;

@@ -38,13 +38,13 @@ test("consecutive generations share one connection", async () => {
   expect(network.connections()).toBe(1);
 });
 
-test("a connection that was reset while idle costs only a retry", async () => {
+test("a generation retries after its idle connection was reset", async () => {
   await proxy.generate();
   network.resetAll();
   expect(statusOf(await proxy.generate())).toBe("COMPLETE");
 });
 
-test("a reply cut after any number of bytes has one end: it is complete and whole, or failed", async () => {
+test("a reply cut after any number of bytes ends once, complete with the full text or failed", async () => {
   provider.script(() => ({ everyMs: 1 }));
   await proxy.generate();
   const before = network.bytes.down;
@@ -63,14 +63,14 @@ test("a reply cut after any number of bytes has one end: it is complete and whol
   expect(statuses).toEqual(new Set(["COMPLETE", "PROVIDER_ERROR"]));
 });
 
-test("a network that drops all packets ends in a timeout", async () => {
+test("a generation times out when the network drops all packets", async () => {
   network.stall();
   const started = performance.now();
   expect(statusOf(await proxy.generate())).toBe("PROVIDER_TIMEOUT");
   expect(performance.now() - started).toBeLessThan(10_000);
 });
 
-test("a network that is back is used at once", async () => {
+test("a generation succeeds immediately when the network is back", async () => {
   await network.drop();
   expect(statusOf(await proxy.generate())).toBe("PROVIDER_ERROR");
   await network.resume();

@@ -17,7 +17,7 @@ export function openProviderSpan({ candidate, turnId }: AttemptRequest): Span | 
       // The former name of gen_ai.provider.name, which some backends still read.
       "gen_ai.system": settings.name,
       "gen_ai.request.model": name,
-      "server.address": settings.kind === "openai" ? new URL(settings.baseUrl).hostname : undefined,
+      "server.address": settings.kind !== "builtin" ? new URL(settings.baseUrl).hostname : undefined,
       "parley.turn_id": turnId,
     },
   });

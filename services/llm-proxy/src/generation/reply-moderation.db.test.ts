@@ -51,13 +51,13 @@ test("a match at the end of the reply blocks it", async () => {
   expect(statusOf(await generate("secret$"))).toBe("BLOCKED");
 });
 
-test("a match at the end of the reply blocks it before the provider's token counts come", async () => {
+test("a match at the end of the reply blocks it before the provider sends token counts", async () => {
   provider.script([{ tokens: ["The word is ", "secret"], usageDelayMs: 1_900 }]);
   expect(statusOf(await generate("secret$"))).toBe("BLOCKED");
   expect(provider.requests[0]?.endedAt).toBeUndefined();
 });
 
-test("the text held back is sent before the provider's token counts come", async () => {
+test("text held back is sent before the provider sends token counts", async () => {
   provider.script([{ tokens: ["The word is ", "secretary"], usageDelayMs: 1_000 }]);
   let text = "";
   let textAtFinish: string | undefined;
@@ -77,7 +77,7 @@ test("the text held back is sent before the provider's token counts come", async
   expect(events.end.tokensEstimated).toBe(false);
 });
 
-test("a reply without a match is sent whole and with its usage", async () => {
+test("a reply without a match is sent completely, with its usage", async () => {
   provider.script([{ tokens: ["The sec", "retary is ", "out"] }]);
   const events = await generate("\\bsecret\\b");
   expect([statusOf(events), events.text]).toEqual(["COMPLETE", "The secretary is out"]);

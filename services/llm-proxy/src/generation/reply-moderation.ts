@@ -1,4 +1,4 @@
-import { type PatternThreads, patternsJson, ReplyFilter } from "@parley/bot-rules/moderation";
+import { type PatternThreadPool, patternsJson, ReplyFilter } from "@parley/bot-rules/moderation";
 import { ServiceError } from "@parley/service-kit";
 import type { Sink } from "../providers/index.ts";
 import type { Ending, GenerationEvent, GenerationRequest } from "./generation-result.ts";
@@ -7,7 +7,7 @@ import type { Ending, GenerationEvent, GenerationRequest } from "./generation-re
 const MAX_WAITING_CHARACTERS = 16 * 1024;
 
 export type ReplyModerationOptions = {
-  threads: Pick<PatternThreads, "match">;
+  threads: Pick<PatternThreadPool, "match">;
   request: GenerationRequest;
   /** Receives the text that no pattern can match any more. */
   sink: Sink<GenerationEvent>;
@@ -20,7 +20,7 @@ export type ReplyModeration = {
   /** Waits until the text so far has been matched. If a pattern matches, the generation is stopped before this resolves. */
   settle: () => Promise<void>;
   /**
-   * Must be called when the text is whole, if the generation goes on to wait for token counts. Sends the text that was held back, then
+   * Must be called when the text is complete and the generation still waits for token counts. Sends the text that was held back, then
    * ReplyFinished. If a pattern matches, the generation is stopped.
    */
   release: () => void;
@@ -37,13 +37,13 @@ export function moderateReply({ threads, request, sink, stop }: ReplyModerationO
   const { replyPatterns } = prompt;
   if (replyPatterns.length === 0) return passOn(sink);
   const patterns = patternsJson(replyPatterns);
-  const filter = new ReplyFilter((text, from, isWhole) =>
-    threads.match(workspaceId, { patterns, text, from, isWhole }),
+  const filter = new ReplyFilter((text, searchFrom, isTextComplete) =>
+    threads.match(workspaceId, { patterns, text, searchFrom, isTextComplete }),
   );
   let waiting = "";
   let matching: Promise<void> | undefined;
   let failure: unknown;
-  const isOver = () => filter.hit !== undefined || failure !== undefined;
+  const isOver = () => filter.matchedPattern !== undefined || failure !== undefined;
 
   /** Matches the waiting text; text that arrives meanwhile waits for the next match. */
   const matchWaiting = async () => {
@@ -52,7 +52,7 @@ export function moderateReply({ threads, request, sink, stop }: ReplyModerationO
         const text = waiting;
         waiting = "";
         const cleared = await filter.push(text);
-        if (filter.hit === undefined && cleared !== "") await sink(cleared);
+        if (filter.matchedPattern === undefined && cleared !== "") await sink(cleared);
       }
     } catch (error) {
       failure = error;
@@ -94,8 +94,8 @@ export function moderateReply({ threads, request, sink, stop }: ReplyModerationO
     async end(ending) {
       // Text held back from a failed generation is not sent: what would have followed it is unknown.
       await (ending.outcome === "complete" ? release() : matching);
-      if (filter.hit !== undefined) {
-        const { reason = "", fallback = "" } = replyPatterns[filter.hit]?.verdict ?? {};
+      if (filter.matchedPattern !== undefined) {
+        const { reason = "", fallback = "" } = replyPatterns[filter.matchedPattern]?.verdict ?? {};
         return { outcome: "blocked", reason: "", verdict: { reason, fallback } };
       }
       if (failure instanceof ServiceError) return { outcome: "provider_error", reason: "moderation" };

@@ -12,7 +12,7 @@ const catalogOf = (text: string) => new Catalog(settings(text), () => 0);
 const models = (catalog: Catalog, requested: string) =>
   catalog.candidates(requested)?.map(({ model, name }) => [model, name]);
 
-test("the candidates are the model, the models of the route in order, or the default for an empty name", () => {
+test("the candidates are the model, the route's models in order, or the default model for an empty name", () => {
   const catalog = catalogOf(FILE);
   const route = [
     ["one:a", "a"],

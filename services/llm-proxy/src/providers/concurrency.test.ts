@@ -40,7 +40,7 @@ describe("Concurrency", () => {
     expect(order).toEqual(["a", "b", "c", "d"]);
   });
 
-  test("serves workspaces in turn, however many requests one of them has waiting", async () => {
+  test("serves workspaces round-robin, regardless of the length of their queues", async () => {
     const { acquire, order, releaseNext } = setUp({ maxQueued: 10 });
     for (const name of ["a0", "a1", "a2", "a3", "b1", "c1"]) void acquire(name.charAt(0), name);
     for (let slot = 0; slot < 6; slot++) {

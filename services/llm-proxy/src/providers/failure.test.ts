@@ -25,12 +25,12 @@ describe("failureOfStatus", () => {
     });
   });
 
-  test("keeps the requested wait", () => {
+  test("keeps the wait of Retry-After", () => {
     expect(failureOfStatus(503, { retryAfterMs: 1_500 }).retryAfterMs).toBe(1_500);
   });
 });
 
-test("a machine-readable code is kept, a message or a key is not", () => {
+test("keeps a machine-readable code, but no message or key", () => {
   expect(codeOf("model_not_found")).toBe("model_not_found");
   for (const text of ["Incorrect API key provided: sk-abc", "sk-AbC123", "", 42, null, undefined, {}, "x".repeat(65)]) {
     expect(codeOf(text)).toBeUndefined();

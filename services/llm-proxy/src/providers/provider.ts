@@ -20,10 +20,10 @@ export type CompletionRequest = {
   /** Called when the model has finished, with its tool calls and its finish reason. Later failures no longer matter. */
   onFinished: (toolRequests: readonly ToolRequest[], finishReason: string) => void;
   /**
-   * Called when all text was passed to `onText` and the model has finished without tool calls. At most token counts follow. Not called if
-   * the provider ends the completion at once.
+   * Called after all text was passed to `onText`, if the model finished without tool calls and the stream is still open. Only token counts
+   * may follow.
    */
-  onWhole: () => void;
+  onTextComplete: () => void;
   /** Called with the provider's token counts, if it sends any. */
   onUsage: (usage: Usage) => void;
 };

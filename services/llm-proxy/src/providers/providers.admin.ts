@@ -23,7 +23,7 @@ export function providerAdmin({ catalog, generator }: ProviderAdminDeps): Servic
       const { defaultModel } = catalog.settings;
       const providers = catalog.providers.map(({ settings }) => ({
         name: settings.name,
-        baseUrl: settings.kind === "openai" ? settings.baseUrl : "",
+        baseUrl: settings.kind !== "builtin" ? settings.baseUrl : "",
         checkModel: settings.checkModel,
         isDefault: defaultModel.startsWith(`${settings.name}:`),
       }));

@@ -14,12 +14,12 @@ describe("retryDelayMs", () => {
     expect(range(3)).toEqual([150, expect.closeTo(300, 0)]);
   });
 
-  test("ends after the last attempt, and at once for a failure that is not retryable", () => {
+  test("returns no delay after the last attempt and for a failure that is not retryable", () => {
     expect(retryDelayMs(failure(), 4, policy, 0)).toBeUndefined();
     expect(retryDelayMs(failure({ retryable: false }), 1, policy, 0)).toBeUndefined();
   });
 
-  test("waits at least as long as Retry-After says, and ends when that is too long", () => {
+  test("waits at least for Retry-After, and gives up if that is too long", () => {
     for (const random of [0, 0.5, 0.999]) {
       const delayMs = retryDelayMs(failure({ retryAfterMs: 2_000 }), 1, policy, random);
       expect(delayMs).toBeGreaterThanOrEqual(2_000);

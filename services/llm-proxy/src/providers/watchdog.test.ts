@@ -66,7 +66,7 @@ test("after the completion has finished, the silence timeout applies", () => {
   expect(reasonAfter(1)).toBe("silence_timeout");
 });
 
-test("the outer signal aborts it with its reason, before and after the start", () => {
+test("an abort of the outer signal aborts with the same reason, before and after the start", () => {
   const { caller, watchdog } = setUp();
   caller.abort(new CallCancelled());
   expect(watchdog.signal.reason).toBeInstanceOf(CallCancelled);

@@ -58,11 +58,11 @@ describe("without a file", () => {
     expect(() => settingsOf({ DEFAULT_MODEL: "gpt-4o" })).toThrow("gpt-4o is not a model of a configured");
   });
 
-  test("an invalid OLLAMA_HOST is refused by name", () => {
+  test("an error names an invalid OLLAMA_HOST", () => {
     expect(() => settingsOf({ OLLAMA_HOST: "http://" })).toThrow("OLLAMA_HOST");
   });
 });
 
-test("an LLM_CONFIG that cannot be read is refused by name", () => {
+test("an error names an unreadable LLM_CONFIG", () => {
   expect(() => settingsOf({ LLM_CONFIG: "/nowhere/llm.yaml" })).toThrow("LLM_CONFIG cannot be read (ENOENT)");
 });

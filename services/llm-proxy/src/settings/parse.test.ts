@@ -85,7 +85,7 @@ describe("parseSettings", () => {
     });
   });
 
-  test("a provider is checked with the first of its models that is the default or in a route", () => {
+  test("a provider is checked with its first model that is the default or part of a route", () => {
     const { providers } = parse(`
       default_model: route:main
       providers: { openai: { preset: openai }, fast: { preset: groq } }

@@ -70,6 +70,7 @@ export type TestProxy = {
   writeConfig(yaml: string): void;
   /** Stops the service as SIGTERM does. */
   close(): Promise<void>;
+  /** Stops the service and drops its database. */
   drop(): Promise<void>;
 };
 

@@ -34,7 +34,7 @@ test("does not block the event loop while the vocabulary loads, and the first co
   expect(turns).toBeGreaterThan(20);
 });
 
-test("ends a count that takes too long with its thread, and counts the next text", async () => {
+test("terminates the thread of a count that takes too long, and counts the next text", async () => {
   const counter = tokenizer({ waitMs: 300, maxCountMs: 3_000 });
   await expect.poll(() => counter.count("gpt-4o", ["Hello"]), { timeout: 20_000, interval: 50 }).toEqual([1]);
   expect(await counter.count("gpt-4o", ["a".repeat(390_000)])).toBeUndefined();

@@ -49,7 +49,7 @@ afterEach(() => {
   other.reset();
   server.requests.length = 0;
 });
-beforeEach(() => server.answer(() => ({ body: '{"state":"sent"}' })));
+beforeEach(() => server.respondWith(() => ({ body: '{"state":"sent"}' })));
 
 type ToolInit = MessageInitShape<typeof ToolSchema>;
 type Http = { method?: string; url?: string; parameters?: object; secret?: string; name?: string };
@@ -100,7 +100,7 @@ function generate(
 }
 
 describe("an HTTP tool", () => {
-  test("is offered with its schema, called with the model's arguments, and its result is sent with the role tool", async () => {
+  test("is offered with its schema and called with the model's arguments, and its result goes to the model with the role tool", async () => {
     scriptCalls({ name: "order", arguments: '{"id":"A 7","lang":"de"}' });
     const events = await generate(order());
     expect(statusOf(events)).toBe("COMPLETE");
@@ -133,7 +133,7 @@ describe("an HTTP tool", () => {
 
   test("adds the tokens and the cost of every round, and the call log has each attempt", async () => {
     scriptCalls({ name: "order", arguments: '{"id":"1"}' }, { name: "order", arguments: '{"id":"2"}' });
-    server.answer(() => ({ body: "{}", delayMs: 120 }));
+    server.respondWith(() => ({ body: "{}", delayMs: 120 }));
     const turnId = randomUUID();
     const { end, toolCalls } = await generate(order(), { turnId });
     expect(toolCalls.map((call) => call.status)).toEqual(["ok", "ok"]);
@@ -153,7 +153,7 @@ describe("an HTTP tool", () => {
 
   test("sends the arguments of a POST as JSON with the declared secret, which is redacted from the result", async () => {
     scriptCalls({ name: "order", arguments: '{"id":"7","lang":"de"}' });
-    server.answer(({ headers }) => ({ body: JSON.stringify({ echo: headers.authorization }) }));
+    server.respondWith(({ headers }) => ({ body: JSON.stringify({ echo: headers.authorization }) }));
     const events = await generate(order({ method: "POST", secret: "orders" }));
     expect(server.requests).toMatchObject([
       {
@@ -189,10 +189,10 @@ describe("a call is refused without details for the model", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("when it redirects, so that the secret is not sent elsewhere", async () => {
+  test("when it redirects, because the secret would be sent elsewhere", async () => {
     const elsewhere = await startToolServer();
     scriptCalls({ name: "order", arguments: '{"id":"7"}' });
-    server.answer(() => ({ status: 307, headers: { location: `${elsewhere.url}/` } }));
+    server.respondWith(() => ({ status: 307, headers: { location: `${elsewhere.url}/` } }));
     for (const method of ["GET", "POST"]) {
       const events = await generate(order({ secret: "orders", method }));
       expect(events.toolCalls).toMatchObject([{ status: "failed" }]);
@@ -204,7 +204,7 @@ describe("a call is refused without details for the model", () => {
 
 describe("a failed call is a result for the model and no error for the visitor", () => {
   const good = '{"id":"7"}';
-  test.each<[string, string, string, Parameters<ToolServer["answer"]>[0] | undefined, string, string]>([
+  test.each<[string, string, string, Parameters<ToolServer["respondWith"]>[0] | undefined, string, string]>([
     ["an HTTP status", "order", good, () => ({ status: 500, body: "no luck" }), "failed", "HTTP 500: no luck"],
     ["no response in time", "order", good, () => ({ hangs: true }), "timeout", "in time"],
     ["too large a result", "order", good, () => ({ body: "x".repeat(2_000) }), "too_large", "too large"],
@@ -224,7 +224,7 @@ describe("a failed call is a result for the model and no error for the visitor",
     ["an unknown tool", "refund", good, undefined, "unknown_tool", "no tool of this name"],
   ])("%s", async (_, name, args, respond, status, message) => {
     scriptCalls({ name, arguments: args });
-    if (respond !== undefined) server.answer(respond);
+    if (respond !== undefined) server.respondWith(respond);
     const events = await generate(order());
     expect(statusOf(events)).toBe("COMPLETE");
     expect(events.toolCalls).toMatchObject([{ name, status }]);
@@ -246,7 +246,7 @@ describe("a model that keeps calling tools", () => {
   const calling = { toolCalls: [{ name: "order", arguments: '{"id":"7"}' }] };
   const mustAnswer = ({ body }: ReceivedRequest) => (body as { tool_choice?: string }).tool_choice === "none";
 
-  test("must answer after the last round", async () => {
+  test("must reply after the last round", async () => {
     provider.script((request) => (mustAnswer(request) ? { tokens: ["Done."] } : calling));
     const events = await generate(order());
     expect([statusOf(events), events.text]).toEqual(["COMPLETE", "Done."]);
@@ -262,7 +262,7 @@ describe("a model that keeps calling tools", () => {
     expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject({ reason: "tool_calls", toolCalls: 3, rounds: 4 });
   });
 
-  test("calls none when a pattern has matched its text", async () => {
+  test("makes no tool call after a pattern has matched its text", async () => {
     provider.script(() => ({ tokens: ["The word is secret, and much may follow."], ...calling }));
     const turnId = randomUUID();
     const prompt = {
@@ -277,7 +277,7 @@ describe("a model that keeps calling tools", () => {
     expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject({ outcome: "blocked", toolCalls: 0, rounds: 1 });
   });
 
-  test("cannot make more calls than the limit of one reply", async () => {
+  test("makes at most the allowed number of calls per reply", async () => {
     provider.script((request) =>
       afterTools(request)
         ? { tokens: ["Done."] }
@@ -300,7 +300,7 @@ describe("a model that keeps calling tools", () => {
 describe("failover", () => {
   const calling = { toolCalls: [{ name: "order", arguments: '{"id":"7"}' }] };
 
-  test("after a tool call passes the result on, and does not call the tool again", async () => {
+  test("passes on the result of a tool call and does not repeat the call", async () => {
     provider.script((request) => (afterTools(request) ? { status: 500 } : calling));
     const turnId = randomUUID();
     const events = await generate(order(), { model: "route:pair", turnId });
@@ -318,7 +318,7 @@ describe("failover", () => {
     expect(row).toMatchObject({ failovers: 1, rounds: 2, cost: null });
   });
 
-  test("does not happen after the first text, even with a tool call in between", async () => {
+  test("does not happen after the first text, even if a tool call followed", async () => {
     provider.script(
       (request): Reply => (afterTools(request) ? { status: 500 } : { ...calling, tokens: ["Let me look. "] }),
     );
@@ -342,7 +342,7 @@ test("text before and after a tool call is one reply", async () => {
 
 test("a cancelled generation ends its tool call within a second, and is in the call log", async () => {
   scriptCalls({ name: "order", arguments: '{"id":"7"}' });
-  server.answer(() => ({ hangs: true }));
+  server.respondWith(() => ({ hangs: true }));
   const caller = new AbortController();
   const turnId = randomUUID();
   const call = generate(order(), { signal: caller.signal, turnId });

@@ -166,13 +166,13 @@ test.each([
 test("a redirect is not followed, an endless list is not read, and a server that does not respond delays one visitor only", async () => {
   const malicious = await startToolServer();
   const elsewhere = await startToolServer();
-  malicious.answer(() => ({ status: 307, headers: { location: `${elsewhere.url}/mcp` } }));
+  malicious.respondWith(() => ({ status: 307, headers: { location: `${elsewhere.url}/mcp` } }));
   expect((await generate(undefined, { url: `${malicious.url}/mcp`, secret: "" })).text).toBe("So: nothing");
   expect(malicious.requests.length).toBeGreaterThan(0);
   expect(elsewhere.requests).toEqual([]);
-  malicious.answer(() => ({ body: `"${"x".repeat(5_000_000)}"` }));
+  malicious.respondWith(() => ({ body: `"${"x".repeat(5_000_000)}"` }));
   expect((await generate(undefined, { url: `${malicious.url}/other`, secret: "" })).text).toBe("So: nothing");
-  malicious.answer(() => ({ hangs: true }));
+  malicious.respondWith(() => ({ hangs: true }));
   const turnId = randomUUID();
   const started = performance.now();
   expect((await generate(undefined, { url: `${malicious.url}/third`, secret: "", turnId })).text).toBe("So: nothing");

@@ -1,22 +1,22 @@
-/** What the provider makes of a request for embeddings. */
+/** A parsed embeddings request. */
 export interface EmbeddingRequest {
   model: string;
   texts: string[];
-  /** The length asked for; 256 unless it is said. */
+  /** Length of the embeddings; 256 by default. */
   dimensions: number;
 }
 
 const DIMENSIONS = 256;
 
-/** Words for the same thing, as a model of language would know them; to the scripted model each group is one word. */
-const MEANINGS = [
+/** Groups of synonyms. The fake model embeds all words of a group alike. */
+const SYNONYMS = [
   ["refund", "reimburse", "reimbursement", "moneyback", "repay", "refunded"],
   ["ship", "shipping", "shipment", "delivery", "deliver", "delivered", "dispatch", "parcel", "courier"],
   ["open", "opening", "hours", "schedule", "timetable"],
   ["dog", "dogs", "puppy", "canine", "hound", "pooch"],
 ];
 
-/** A document whose passages some of those words find by their meaning alone: "May I bring my dog?" finds the last. */
+/** A document whose passages can be found by synonyms only: "May I bring my dog?" matches the last. */
 export const HANDBOOK = `
 # Money
 We reimburse an order within 30 days.
@@ -26,8 +26,8 @@ The shop opens from nine to six on weekdays.
 Every canine must be on a lead.
 `;
 
-/** Reads the request's body; undefined when it is none. */
-export function readEmbeddingRequest(body: unknown): EmbeddingRequest | undefined {
+/** Parses a request body. Returns undefined if it is invalid. */
+export function parseEmbeddingRequest(body: unknown): EmbeddingRequest | undefined {
   const { model, input, dimensions } = (typeof body === "object" && body !== null ? body : {}) as Record<
     string,
     unknown
@@ -42,8 +42,8 @@ export function readEmbeddingRequest(body: unknown): EmbeddingRequest | undefine
   return { model, texts: texts as string[], dimensions: typeof dimensions === "number" ? dimensions : DIMENSIONS };
 }
 
-/** The answer in OpenAI's form. */
-export function embeddingDocument({ model, texts, dimensions }: EmbeddingRequest): unknown {
+/** Returns the response body in OpenAI's format. */
+export function embeddingResponse({ model, texts, dimensions }: EmbeddingRequest): unknown {
   const tokens = texts.reduce((sum, text) => sum + wordsOf(text).length, 0);
   return {
     object: "list",
@@ -54,29 +54,29 @@ export function embeddingDocument({ model, texts, dimensions }: EmbeddingRequest
 }
 
 /**
- * A text as a vector of length 1, always the same: each of its words, and more weakly each of their letter triples, points into a direction drawn
- * from its hash. Texts are near each other as far as they share words, beginnings and endings, or words of one meaning.
+ * Returns a deterministic unit vector for a text. Each word, and with less weight each of its letter trigrams, adds to the dimension that
+ * its hash selects. So texts are similar if they share words, word stems or synonyms.
  */
 export function embedText(text: string, dimensions = DIMENSIONS): number[] {
   const vector = new Array<number>(dimensions).fill(0);
   const add = (feature: string, weight: number) => {
     const hash = hashOf(feature);
-    const place = hash % dimensions;
-    vector[place] = (vector[place] ?? 0) + (hash & 0x10000 ? weight : -weight);
+    const index = hash % dimensions;
+    vector[index] = (vector[index] ?? 0) + (hash & 0x10000 ? weight : -weight);
   };
   for (const word of wordsOf(text)) {
-    const meaning = MEANINGS.findIndex((group) => group.includes(word));
-    if (meaning >= 0) {
-      add(`meaning ${meaning}`, 1);
+    const synonym = SYNONYMS.findIndex((group) => group.includes(word));
+    if (synonym >= 0) {
+      add(`meaning ${synonym}`, 1);
       continue;
     }
-    // Small words say little.
+    // Short words are mostly stop words.
     const weight = word.length <= 3 ? 0.2 : 1;
     add(`word ${word}`, weight);
     for (let at = 0; at + 3 <= word.length; at++) add(`triple ${word.slice(at, at + 3)}`, (weight * 0.5) / word.length);
   }
   const length = Math.hypot(...vector);
-  if (length === 0) return vector.map((_, place) => (place === 0 ? 1 : 0));
+  if (length === 0) return vector.map((_, index) => (index === 0 ? 1 : 0));
   return vector.map((value) => value / length);
 }
 
@@ -84,7 +84,7 @@ function wordsOf(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
-/** FNV-1a, its bits stirred once more. */
+/** FNV-1a with a final mixing step. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;

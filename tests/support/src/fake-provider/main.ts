@@ -1,6 +1,7 @@
 import { startFakeProvider } from "./server.ts";
 
-// As a process of its own: FAKE_PROVIDER_PORT (any free one), FAKE_PROVIDER_HOST (127.0.0.1), FAKE_PROVIDER_SCRIPT (JSON, a list of replies).
+// Runs the fake provider as a process. Variables: FAKE_PROVIDER_PORT (default: a free port), FAKE_PROVIDER_HOST (default: 127.0.0.1),
+// FAKE_PROVIDER_SCRIPT (a JSON list of replies).
 const provider = await startFakeProvider(JSON.parse(process.env.FAKE_PROVIDER_SCRIPT || "[]"), {
   port: Number(process.env.FAKE_PROVIDER_PORT || 0),
   host: process.env.FAKE_PROVIDER_HOST || "127.0.0.1",

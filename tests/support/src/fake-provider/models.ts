@@ -2,7 +2,7 @@ import { defaultTokens, type Reply } from "./reply.ts";
 
 type Rule = [pattern: RegExp, reply: (numbers: number[], prompt: string) => Reply];
 
-/** The models that behave by their name; every other name gives a plain reply. `N` and `M` stand for numbers. */
+/** Replies by model name. Numbers in the name are passed to the function. Every other name gets the default reply. */
 const rules: Rule[] = [
   [/^echo$/, (_, prompt) => ({ tokens: prompt.match(/\s*\S+\s*$|\s*\S+/g) ?? [] })],
   [/^tokens-(\d+)(?:-every-(\d+))?$/, ([count = 0, everyMs = 0]) => ({ tokens: numbered(count), everyMs })],
@@ -27,7 +27,7 @@ const rules: Rule[] = [
   [/^split-utf8$/, () => ({ tokens: ["Grüße", " 👋🏽", " 日本語", " \u{1F468}\u200D\u{1F469}"], bytesPerWrite: 1 })],
 ];
 
-/** What the model of this name answers to this prompt. */
+/** Returns the reply of a model to a prompt. */
 export function replyOfModel(model: string, prompt: string): Reply {
   for (const [pattern, reply] of rules) {
     const match = pattern.exec(model);
@@ -43,7 +43,7 @@ export function replyOfModel(model: string, prompt: string): Reply {
   return { tokens: defaultTokens };
 }
 
-/** A few of the names, for `GET /v1/models`. */
+/** The models in the response of `GET /v1/models`. */
 export const listedModels = ["default", "echo", "tokens-100", "tokens-100-every-50", "slow-50", "split-utf8"];
 
 function numbered(count: number): string[] {

@@ -1,38 +1,38 @@
-/** One reply of the scripted provider, told in plain data so that it can also come as JSON. */
+/** One reply of the fake provider. Plain data, so that a script can be JSON. */
 export interface Reply {
-  /** Other than 200: an error document in OpenAI's form, unless `body` says otherwise. */
+  /** If not 200, the response is `body` or an error in OpenAI's format. */
   status?: number;
   headers?: Record<string, string>;
-  /** Sent as it is instead of a completion. */
+  /** Response body that replaces the completion. */
   body?: string;
-  /** The content deltas. */
+  /** The content of each delta. */
   tokens?: string[];
-  /** Tools it calls after its tokens, their arguments streamed in two pieces. */
+  /** Tool calls after the tokens. The arguments are streamed in two parts. */
   toolCalls?: { name: string; arguments: string; id?: string }[];
-  /** Before the first token. */
+  /** Delay before the first token. */
   firstTokenMs?: number;
-  /** Before each further token. */
+  /** Delay before each further token. */
   everyMs?: number;
   /**
-   * What happens after `afterTokens` tokens instead of the rest: the connection is cut, stays silent, carries an error
-   * chunk, or the stream ends in good order but too early.
+   * Fault after `afterTokens` tokens: the provider closes the connection, sends nothing more, sends an error chunk, or ends the stream
+   * without a finish reason.
    */
   fault?: "cut" | "stall" | "error" | "end";
   afterTokens?: number;
-  /** Never answers, not even with headers. */
+  /** Never sends a response, not even headers. */
   hangs?: boolean;
-  /** null: the stream never says why it finished. */
+  /** With null the stream has no finish reason. */
   finishReason?: "stop" | "length" | "content_filter" | "tool_calls" | null;
-  /** Between the finish reason and the rest: the usage and `data: [DONE]`. */
+  /** Delay between the finish reason and the rest: the usage and `data: [DONE]`. */
   usageDelayMs?: number;
-  /** Whether `data: [DONE]` ends the stream. */
+  /** Whether the stream ends with `data: [DONE]`. */
   hasDone?: boolean;
   newline?: "\n" | "\r\n";
-  /** Sends so many bytes at a time, each in a packet of its own; cuts through characters. */
+  /** Size of each write, which may split a UTF-8 character. */
   bytesPerWrite?: number;
-  /** SSE comments between the tokens, as some providers send while they wait. */
+  /** Whether to send SSE comments between the tokens, like some providers. */
   hasComments?: boolean;
-  /** null: none are reported, even when asked for. */
+  /** With null the reply has no usage, even if requested. */
   usage?: Usage | null;
 }
 
@@ -41,7 +41,7 @@ export interface Usage {
   completion_tokens: number;
 }
 
-/** What a reply's usage says unless it says otherwise, whatever the text: so a test can tell it from a guess. */
+/** Default usage. Independent of the text, so that a test can distinguish it from an estimate. */
 export const fixedUsage: Usage = { prompt_tokens: 21, completion_tokens: 34 };
 
 export const defaultTokens = ["Hello", " from", " the", " scripted", " provider", ",", " token", " by", " token", "."];

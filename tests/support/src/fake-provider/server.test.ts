@@ -32,7 +32,7 @@ function post(model: string, options: { stream?: boolean; prompt?: string; signa
   });
 }
 
-/** What a stream said until its end, which is in good order or broken. */
+/** Reads a stream to its end. */
 async function read(response: Response) {
   let text = "";
   let isBroken = false;
@@ -55,8 +55,8 @@ async function read(response: Response) {
   };
 }
 
-describe("a plain reply", () => {
-  it("is streamed token by token with its finish reason, usage and end", async () => {
+describe("the default reply", () => {
+  it("is streamed token by token with finish reason, usage and [DONE]", async () => {
     const response = await post("any");
     expect(response.headers.get("content-type")).toContain("text/event-stream");
     expect(await read(response)).toMatchObject({
@@ -68,9 +68,9 @@ describe("a plain reply", () => {
     });
   });
 
-  it("comes whole when no stream is asked for", async () => {
-    const document: unknown = await (await post("any", { stream: false })).json();
-    expect(document).toMatchObject({
+  it("is one JSON object when the request does not ask for a stream", async () => {
+    const completion: unknown = await (await post("any", { stream: false })).json();
+    expect(completion).toMatchObject({
       object: "chat.completion",
       choices: [{ message: { role: "assistant", content: defaultTokens.join("") }, finish_reason: "stop" }],
       usage: fixedUsage,
@@ -90,7 +90,7 @@ describe("a plain reply", () => {
   });
 });
 
-describe("a model's name", () => {
+describe("the model name", () => {
   it.each([
     ["echo", { tokens: ["Hi", " there"] }],
     ["no-finish", { finish: [], isDone: false, isBroken: false }],
@@ -107,11 +107,11 @@ describe("a model's name", () => {
     ["split-utf8", { tokens: ["Grüße", " 👋🏽", " 日本語", " \u{1F468}\u200D\u{1F469}"], isDone: true }],
     ["crlf", { text: expect.stringContaining("[DONE]\r\n\r\n"), tokens: defaultTokens }],
     ["comments", { text: expect.stringContaining(": still working\n\n"), tokens: defaultTokens }],
-  ])("%s does what it says", async (model, expected) => {
+  ])("%s determines the reply", async (model, expected) => {
     expect(await read(await post(model))).toMatchObject(expected);
   });
 
-  it.each([401, 429, 500])("status-%i is answered with that status and an error document", async (status) => {
+  it.each([401, 429, 500])("status-%i returns that status and an error", async (status) => {
     const response = await post(`status-${status}`);
     expect(response.status).toBe(status);
     expect(response.headers.get("retry-after")).toBe(status === 429 ? "1" : null);
@@ -122,7 +122,7 @@ describe("a model's name", () => {
     expect((await post("status-503-retry-7")).headers.get("retry-after")).toBe("7");
   });
 
-  it("html answers 200 with a page", async () => {
+  it("html returns 200 with a page", async () => {
     const response = await post("html");
     expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/html"]);
     expect(await response.text()).toContain("<!doctype html>");
@@ -132,7 +132,7 @@ describe("a model's name", () => {
     expect((await read(await post("big-token"))).tokens.map((token) => token?.length)).toEqual([262_144]);
   });
 
-  it("tokens-N-every-M paces its tokens", async () => {
+  it("tokens-N-every-M sends a token every M ms", async () => {
     const startedAt = performance.now();
     const { tokens } = await read(await post("tokens-4-every-30"));
     expect(tokens).toEqual(["t0 ", "t1 ", "t2 ", "t3 "]);
@@ -144,12 +144,12 @@ describe("a model's name", () => {
   });
 });
 
-describe("a client that leaves", () => {
+describe("a client that disconnects", () => {
   it.each([
-    ["while the provider has not answered", "hang"],
-    ["while the stream stalls", "stall-after-3"],
-    ["while tokens are coming", "slow-20"],
-  ])("is noticed %s", async (_, model) => {
+    ["before the response", "hang"],
+    ["while the stream is stalled", "stall-after-3"],
+    ["between tokens", "slow-20"],
+  ])("is recorded %s", async (_, model) => {
     const abort = new AbortController();
     const reading = post(model, { signal: abort.signal }).then(read);
     reading.catch(() => undefined);
@@ -160,7 +160,7 @@ describe("a client that leaves", () => {
     expect(provider.requests[0]?.endedAt).toBeUndefined();
   });
 
-  it("is not taken for one when the script cuts the connection", async () => {
+  it("is not recorded when the script closes the connection", async () => {
     await read(await post("cut-after-3"));
     expect(provider.requests[0]?.endedAt).toEqual(expect.any(Number));
     expect(provider.closedByClient()).toEqual([]);
@@ -168,14 +168,14 @@ describe("a client that leaves", () => {
 });
 
 describe("a script", () => {
-  it("answers one reply after the other, then by the model's name", async () => {
+  it("sends its replies in order, then replies by model name", async () => {
     provider.script([{ status: 500 }, { tokens: ["second"] }]);
     expect((await post("echo")).status).toBe(500);
     expect((await read(await post("echo"))).tokens).toEqual(["second"]);
     expect((await read(await post("echo"))).tokens).toEqual(["Hi", " there"]);
   });
 
-  it("may decide by the request", async () => {
+  it("can choose the reply by the request", async () => {
     provider.script(({ model }, index) => (model === "mine" ? { tokens: [`number ${index}`] } : undefined));
     expect((await read(await post("other"))).tokens).toEqual(defaultTokens);
     expect((await read(await post("mine"))).tokens).toEqual(["number 1"]);
@@ -191,10 +191,10 @@ describe("embeddings", () => {
     const { data } = (await response.json()) as { data: { index: number; embedding: number[] }[] };
     return data.map(({ embedding }) => embedding);
   };
-  const product = (one: number[] = [], other: number[] = []) =>
-    one.reduce((sum, value, place) => sum + value * (other[place] ?? 0), 0);
+  const dotProduct = (one: number[] = [], other: number[] = []) =>
+    one.reduce((sum, value, index) => sum + value * (other[index] ?? 0), 0);
 
-  it("are near as far as texts share words, their stems, or what they mean, and always the same", async () => {
+  it("are deterministic, and similar for texts that share words, stems or synonyms", async () => {
     const [dog, puppies, hound, ships, again] = await embed([
       "The dog sleeps in the garden",
       "In the garden a hound is sleeping",
@@ -203,13 +203,13 @@ describe("embeddings", () => {
       "The dog sleeps in the garden",
     ]);
     expect(again).toEqual(dog);
-    expect(product(dog, dog)).toBeCloseTo(1);
-    expect(product(dog, puppies)).toBeGreaterThan(0.5);
-    expect(product(dog, hound)).toBeGreaterThan(0.3);
-    expect(Math.abs(product(dog, ships))).toBeLessThan(0.2);
+    expect(dotProduct(dog, dog)).toBeCloseTo(1);
+    expect(dotProduct(dog, puppies)).toBeGreaterThan(0.5);
+    expect(dotProduct(dog, hound)).toBeGreaterThan(0.3);
+    expect(Math.abs(dotProduct(dog, ships))).toBeLessThan(0.2);
   });
 
-  it("have the length that is asked for", async () => {
+  it("have the requested length", async () => {
     expect((await embed(["a", "b"], 32)).map(({ length }) => length)).toEqual([32, 32]);
     expect((await embed(["a"]))[0]).toHaveLength(256);
   });
@@ -219,7 +219,7 @@ it("lists models", async () => {
   expect(await (await fetch(`${provider.url}/models`)).json()).toMatchObject({ object: "list" });
 });
 
-it("runs as a process of its own, scripted by its environment and over HTTP", async () => {
+it("runs as a process that is scripted by its environment and over HTTP", async () => {
   const child = await startProcess({
     name: "fake-provider",
     command: process.execPath,

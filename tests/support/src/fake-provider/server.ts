@@ -2,48 +2,48 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readChat } from "./chat.ts";
-import { embeddingDocument, readEmbeddingRequest } from "./embeddings.ts";
+import { parseChatRequest } from "./chat-request.ts";
+import { embeddingResponse, parseEmbeddingRequest } from "./embeddings.ts";
+import { sendCompletion, sendError, sendJson } from "./json-responses.ts";
 import { listedModels, replyOfModel } from "./models.ts";
 import type { Reply } from "./reply.ts";
 import { type StreamOptions, sendStream } from "./stream.ts";
-import { sendError, sendJson, sendWhole } from "./whole.ts";
 
-/** A chat completion that was asked for, or embeddings. Times are milliseconds since 1970. */
+/** A received chat completion or embeddings request. Times are milliseconds since 1970. */
 export interface ReceivedRequest {
   headers: IncomingHttpHeaders;
   body: unknown;
   model: string;
   receivedAt: number;
   tokensSent: number;
-  /** When the last of them was sent. */
+  /** When the last token was sent. */
   lastTokenAt?: number;
-  /** When the client closed the connection before the reply's end. */
+  /** When the client closed the connection before the end of the reply. */
   closedByClientAt?: number;
-  /** When the reply was sent to its end, or to the script's cut. */
+  /** When the reply ended, or when its script closed the connection. */
   endedAt?: number;
 }
 
-/** The replies of the next requests in their order, or what decides each; where it says nothing, the model's name does. */
+/** The replies to the next requests in order, or a function that chooses each. Without a reply the model's name determines it. */
 export type Script = Reply[] | ((request: ReceivedRequest, index: number) => Reply | undefined);
 
 export interface FakeProvider {
-  /** The base URL for OpenAI's clients, ending in /v1. */
+  /** The base URL for OpenAI clients, ending in /v1. */
   url: string;
   port: number;
   requests: ReceivedRequest[];
-  /** Those whose client left before the end. */
+  /** Returns the requests whose client closed the connection before the end. */
   closedByClient(): ReceivedRequest[];
-  /** Replaces what is left of the script. */
+  /** Replaces the rest of the script. */
   script(script: Script): void;
-  /** Forgets the requests and the script. */
+  /** Clears the requests and the script. */
   reset(): void;
   close(): Promise<void>;
 }
 
 /**
- * An OpenAI-compatible provider that does as it is told: real HTTP on 127.0.0.1 unless told otherwise, `POST /v1/chat/completions` whole and
- * streamed, `POST /v1/embeddings`, `GET /v1/models`. Over HTTP, `GET /requests` and `PUT /script` (a list of replies) do what the object does.
+ * Starts a scripted, OpenAI-compatible provider over HTTP, by default on 127.0.0.1: `POST /v1/chat/completions`, streamed or not,
+ * `POST /v1/embeddings` and `GET /v1/models`. `GET /requests` and `PUT /script` (a list of replies) control it from another process.
  */
 export async function startFakeProvider(
   script: Script = [],
@@ -63,9 +63,9 @@ export async function startFakeProvider(
     },
   };
 
-  /** Notes a request, and what the script says to it. */
-  function receive({ headers }: IncomingMessage, response: ServerResponse, body: unknown, model: string) {
-    const gone = new AbortController();
+  /** Records a request and takes its reply from the script. */
+  function recordRequest({ headers }: IncomingMessage, response: ServerResponse, body: unknown, model: string) {
+    const closed = new AbortController();
     const received: ReceivedRequest = { headers, body, model, receivedAt: Date.now(), tokensSent: 0 };
     const end = () => {
       received.endedAt = Date.now();
@@ -73,34 +73,35 @@ export async function startFakeProvider(
     response.once("finish", end);
     response.once("close", () => {
       if (received.endedAt === undefined && server.listening) received.closedByClientAt = Date.now();
-      gone.abort();
+      closed.abort();
     });
     const index = requests.push(received) - 1;
-    const told = typeof current === "function" ? current(received, index) : current.shift();
-    return { received, told, signal: gone.signal, end };
+    const scripted = typeof current === "function" ? current(received, index) : current.shift();
+    return { received, scripted, signal: closed.signal, end };
   }
 
   async function embed(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body: unknown = await json(request).catch(() => undefined);
-    const asked = readEmbeddingRequest(body);
-    const { told = {}, signal, end } = receive(request, response, body, asked?.model ?? "");
-    if (told.firstTokenMs) await sleep(told.firstTokenMs, undefined, { signal });
-    if (told.hangs) await sleep(2 ** 30, undefined, { signal });
-    else if (told.fault === "cut") {
+    const embeddings = parseEmbeddingRequest(body);
+    const { scripted: reply = {}, signal, end } = recordRequest(request, response, body, embeddings?.model ?? "");
+    if (reply.firstTokenMs) await sleep(reply.firstTokenMs, undefined, { signal });
+    if (reply.hangs) await sleep(2 ** 30, undefined, { signal });
+    else if (reply.fault === "cut") {
       end();
       response.destroy();
-    } else if (told.body !== undefined || (told.status ?? 200) !== 200) sendError(response, { status: 200, ...told });
-    else if (asked === undefined) sendError(response, { status: 400 });
-    else sendJson(response, 200, embeddingDocument(asked));
+    } else if (reply.body !== undefined || (reply.status ?? 200) !== 200)
+      sendError(response, { status: 200, ...reply });
+    else if (embeddings === undefined) sendError(response, { status: 400 });
+    else sendJson(response, 200, embeddingResponse(embeddings));
   }
 
   async function complete(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body: unknown = await json(request).catch(() => undefined);
-    const chat = readChat(body);
-    const { received, told, signal, end } = receive(request, response, body, chat.model);
+    const chat = parseChatRequest(body);
+    const { received, scripted, signal, end } = recordRequest(request, response, body, chat.model);
     await send(response, {
       chat,
-      reply: told ?? replyOfModel(chat.model, chat.prompt),
+      reply: scripted ?? replyOfModel(chat.model, chat.prompt),
       signal,
       onToken: () => {
         received.tokensSent++;
@@ -130,7 +131,7 @@ export async function startFakeProvider(
 
   const server = createServer((request, response) => {
     route(request, response).catch((error: unknown) => {
-      // Waiting ends this way when the client has gone.
+      // A wait throws an AbortError when the client closes the connection.
       if (!(error instanceof Error && error.name === "AbortError")) throw error;
     });
   }).listen(port, host);
@@ -154,7 +155,7 @@ async function send(response: ServerResponse, options: StreamOptions): Promise<v
   if (reply.hangs) await sleep(2 ** 30, undefined, { signal });
   else if (reply.body !== undefined || (reply.status ?? 200) !== 200) sendError(response, { status: 200, ...reply });
   else if (chat.isStream) await sendStream(response, options);
-  else await sendWhole(response, options);
+  else await sendCompletion(response, options);
 }
 
 function copyOf(script: Script): Script {

@@ -1,20 +1,20 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep, setImmediate as tick } from "node:timers/promises";
-import type { Chat } from "./chat.ts";
+import type { ChatRequest } from "./chat-request.ts";
 import { defaultTokens, fixedUsage, type Reply } from "./reply.ts";
 
 export interface StreamOptions {
-  chat: Chat;
+  chat: ChatRequest;
   reply: Reply;
-  /** Ends all waiting. */
+  /** Aborts every wait. */
   signal: AbortSignal;
   onToken(): void;
-  /** Called before the connection is cut. */
+  /** Called before the provider closes the connection. */
   onCut(): void;
 }
 
-/** Streams a reply as `chat.completion.chunk` events, or what its fault makes of them. */
+/** Streams a reply as `chat.completion.chunk` events, with its fault. */
 export async function sendStream(
   response: ServerResponse,
   { chat, reply, signal, onToken, onCut }: StreamOptions,
@@ -34,7 +34,7 @@ export async function sendStream(
     const bytes = Buffer.from(`${line}${newline}${newline}`);
     const size = reply.bytesPerWrite ?? bytes.length;
     for (let at = 0; at < bytes.length; at += size) {
-      // As providers do: nothing piles up here for a reader that is slow.
+      // Respects backpressure, like real providers.
       if (!response.write(bytes.subarray(at, at + size))) await once(response, "drain", { signal });
       if (reply.bytesPerWrite) await tick(undefined, { signal });
     }
@@ -74,11 +74,11 @@ export async function sendStream(
       return;
     case undefined:
   }
-  for (const [index, { id = `call_${index}`, name, arguments: given }] of (reply.toolCalls ?? []).entries()) {
-    const middle = Math.ceil(given.length / 2);
+  for (const [index, { id = `call_${index}`, name, arguments: json }] of (reply.toolCalls ?? []).entries()) {
+    const middle = Math.ceil(json.length / 2);
     const call = (fields: object) => delta({ tool_calls: [{ index, ...fields }] });
     await call({ id, type: "function", function: { name, arguments: "" } });
-    for (const part of [given.slice(0, middle), given.slice(middle)]) await call({ function: { arguments: part } });
+    for (const part of [json.slice(0, middle), json.slice(middle)]) await call({ function: { arguments: part } });
   }
   if (finishReason) await delta({}, finishReason);
   if (reply.usageDelayMs) await sleep(reply.usageDelayMs, undefined, { signal });
@@ -91,7 +91,7 @@ export function withTotal(usage: { prompt_tokens: number; completion_tokens: num
   return { ...usage, total_tokens: usage.prompt_tokens + usage.completion_tokens };
 }
 
-/** Resolves once what was written has been handed to the system. */
+/** Resolves when all written data has been passed to the operating system. */
 function flushed(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     response.write("", () => resolve());

@@ -2,7 +2,7 @@ import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
 
-// As a process of its own: it computes where it stands, and would hold up the tests' event loop.
+// Runs in a process of its own, because PGlite would block the tests' event loop.
 const database = await PGlite.create({ extensions: { vector } });
 const server = new PGLiteSocketServer({ db: database, host: "127.0.0.1", port: 0, maxConnections: 50 });
 await server.start();

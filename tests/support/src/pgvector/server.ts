@@ -3,17 +3,17 @@ import { Client } from "pg";
 import { nodeFlags, startProcess } from "../process.ts";
 
 export interface PgvectorServer {
-  /** A superuser's, of a database that has pgvector to offer: CREATE EXTENSION vector. */
+  /** URL for a superuser, of a database in which CREATE EXTENSION vector works. */
   url: string;
-  /** Does what only a superuser may. */
+  /** Runs SQL as the superuser. */
   query(sql: string): Promise<void>;
-  /** Ends the server; its data was in memory. */
+  /** Stops the server, which kept its data in memory. */
   stop(): Promise<void>;
 }
 
 /**
- * A PostgreSQL with pgvector, which neither the packaged server nor Debian's has: PGlite, PostgreSQL compiled to WebAssembly, behind a socket. All
- * its connections share one session, with its settings, its role and its named statements: use a single connection, or none that names any.
+ * Starts PGlite, PostgreSQL compiled to WebAssembly, behind a socket: the bundled PostgreSQL and Debian's have no pgvector. All connections
+ * share one session with its settings, role and prepared statements. So use one connection, or statements without a name.
  */
 export async function startPgvectorServer(): Promise<PgvectorServer> {
   const server = await startProcess({

@@ -57,7 +57,7 @@ describe("extract", () => {
     expect(extract(message, SHOP)).toMatch(UNKNOWN);
   });
 
-  test("does not know the answer without passages", () => {
+  test("replies that it does not know without passages", () => {
     expect(extract("How long do I have to return something?", [])).toMatch(UNKNOWN);
   });
 

@@ -41,14 +41,14 @@ test("a blank text has no sentences", () => {
   expect(sentencesOf(" \n\n\t")).toEqual([]);
 });
 
-test("joining adds punctuation between sentences without any", () => {
+test("joining adds punctuation after a sentence that has none", () => {
   expect(joinSentences(["There are two:", "Free", "Pro", "That is all.", "Really"])).toBe(
     "There are two: Free; Pro; That is all. Really",
   );
   expect(joinSentences(["配送は三日です。", "以上"])).toBe("配送は三日です。 以上");
 });
 
-test("a text of 20,000 markers takes less than a second", () => {
+test("splits 20,000 repeated markers in less than a second", () => {
   for (const unit of [" ", "\n", "\n ", "|", "#", "# ", "\n#", "- ", "\n- ", "`", "=", "1.", "\n|"]) {
     const started = performance.now();
     sentencesOf(`${unit.repeat(20_000)}x`);
@@ -56,7 +56,7 @@ test("a text of 20,000 markers takes less than a second", () => {
   }
 });
 
-test("code is left out, also when the end of its fence is missing", () => {
+test("leaves out code, even without a closing fence", () => {
   expect(sentencesOf("Install it.\n```sh\nnpm install it\n```\nThen start.")).toEqual(["Install it.", "Then start."]);
   expect(sentencesOf("Install it.\n~~~\nnpm install it\n")).toEqual(["Install it."]);
 });

@@ -77,7 +77,7 @@ const BROKEN: [name: string, code: string, reason: string, retryable: boolean][]
 
 describe("ChatStreamReader", () => {
   describe.each([1, 2, 7, 64, 1_000_000])("in reads of %i bytes", (bytes) => {
-    test.each(COMPLETE)("a complete stream is read whole and with its usage: %s", (name) => {
+    test.each(COMPLETE)("reads a complete stream with its usage: %s", (name) => {
       expect(read(fixture(name), bytes)).toEqual({
         text: "Hello, world",
         usage: { tokensIn: 12, tokensOut: 3 },
@@ -123,7 +123,7 @@ describe("ChatStreamReader", () => {
     expect(new ChatStreamReader().feed(fixture("plain"))).toBe("Hello, world");
   });
 
-  test("a token of a mebibyte is read in linear time", () => {
+  test("reads a token of one mebibyte in linear time", () => {
     const token = "x".repeat(1024 * 1024);
     const body = Buffer.from(
       `data: ${JSON.stringify({ choices: [{ delta: { content: token }, finish_reason: "stop" }] })}\n\n`,
@@ -136,9 +136,9 @@ describe("ChatStreamReader", () => {
   test.each([
     ["in a chunk of its own", [text("Hi"), finish("stop")], true],
     ["with length", [text("Hi"), finish("length")], true],
-    ["beside text, with the next chunk without a choice", [text("Hi", "stop"), { choices: [], usage: {} }], true],
-    ["beside text", [text("Hi", "stop")], false],
-    ["beside reasoning", [text("Hi"), chunkOf({ reasoning_content: "Hm" }, "stop")], false],
+    ["with text, before a chunk without choices", [text("Hi", "stop"), { choices: [], usage: {} }], true],
+    ["with text", [text("Hi", "stop")], false],
+    ["with reasoning", [text("Hi"), chunkOf({ reasoning_content: "Hm" }, "stop")], false],
     ["before any text", [finish("stop")], false],
     [
       "of tool calls",
@@ -146,13 +146,13 @@ describe("ChatStreamReader", () => {
       false,
     ],
     ["missing", [text("Hi"), chunkOf({})], false],
-  ])("a finish reason %s: is the text whole?", (_, chunks, isTextWhole) => {
+  ])("a finish reason %s: isTextComplete is $2", (_, chunks, isTextComplete) => {
     const reader = new ChatStreamReader();
     for (const chunk of chunks) reader.feed(bytesOf(chunk));
-    expect(reader.isTextWhole).toBe(isTextWhole);
+    expect(reader.isTextComplete).toBe(isTextComplete);
   });
 
-  test("no text is added to a whole text, and a finish reason with every chunk loses none", () => {
+  test("ignores text after the text is complete, and loses none when every chunk has a finish reason", () => {
     const reader = new ChatStreamReader();
     const chunks = [finish("stop"), text("a", "stop"), text("b", "stop"), finish("stop"), text("c")];
     expect(chunks.map((chunk) => reader.feed(bytesOf(chunk))).join("")).toBe("ab");

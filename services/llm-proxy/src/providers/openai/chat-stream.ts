@@ -1,6 +1,6 @@
 import { codeOf, failureOfStatus, ProviderFailure } from "../failure.ts";
+import { EventStream } from "../http/event-stream.ts";
 import type { Usage } from "../provider.ts";
-import { EventStream } from "./event-stream.ts";
 import { ToolCallDeltas } from "./tool-call-deltas.ts";
 
 const MAX_TOKENS = 2 ** 31 - 1;
@@ -13,8 +13,8 @@ type ErrorBody = { code?: unknown; status?: unknown; type?: unknown };
 export class ChatStreamReader {
   /** Whether a finish reason came: the completion is whole. */
   isFinished: boolean = false;
-  /** Whether the text is whole: a finish reason other than `tool_calls` came, and further choices are ignored. */
-  isTextWhole: boolean = false;
+  /** Whether all text has arrived: a finish reason came after text, without a tool call. Later choices are ignored. */
+  isTextComplete: boolean = false;
   /** Whether `[DONE]` came: nothing follows. */
   isDone: boolean = false;
   /** The provider's finish reason; empty until it comes, or when it is not a machine-readable code. */
@@ -79,7 +79,7 @@ export class ChatStreamReader {
     this.usage = readUsage(chunk.usage) ?? this.usage;
     const choices = field(chunk, "choices", Array.isArray) ?? [];
     if (choices.length === 0) this.#endText();
-    if (choices.length === 0 || this.isTextWhole) return;
+    if (choices.length === 0 || this.isTextComplete) return;
     const [choice]: unknown[] = choices;
     if (!isObject(choice)) throw faultOf("malformed");
     this.#hasChoice = true;
@@ -100,11 +100,11 @@ export class ChatStreamReader {
   }
 
   /**
-   * Called for a finish reason without a delta and for a chunk without a choice. Some gateways send a finish reason with every chunk, so
-   * one beside text or reasoning, or before any text, does not show that the text is whole.
+   * Called for a finish reason with an empty delta and for a chunk without choices. Some gateways send a finish reason with every chunk, so
+   * a finish reason in a chunk with text or reasoning, or before any text, does not show that the text is complete.
    */
   #endText(): void {
-    if (this.isFinished && this.#hasText && !this.toolCalls.hasBegun) this.isTextWhole = true;
+    if (this.isFinished && this.#hasText && !this.toolCalls.hasBegun) this.isTextComplete = true;
   }
 }
 
@@ -133,7 +133,7 @@ function field<T>(object: Chunk, name: string, isKind: (value: unknown) => value
   return value;
 }
 
-/** Whether a delta contains nothing but a role. */
+/** Whether a delta has no field other than a role. */
 function isEmptyDelta(delta: Record<string, unknown>): boolean {
   return Object.entries(delta).every(([name, value]) => name === "role" || !isPresent(value) || value === "");
 }

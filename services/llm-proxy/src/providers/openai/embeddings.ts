@@ -1,8 +1,8 @@
 import type { OpenAI } from "openai";
 import { ProviderFailure } from "../failure.ts";
+import { readText, streamed } from "../http/response-body.ts";
 import type { EmbeddingRequest, Embeddings } from "../provider.ts";
 import { failureOfBody, failureOfRequest } from "./failure.ts";
-import { readText, streamed } from "./response-body.ts";
 
 /** Far more than the JSON of 64 vectors of any model. */
 const MAX_BYTES = 16 * 1024 * 1024;

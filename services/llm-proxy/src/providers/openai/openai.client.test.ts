@@ -85,7 +85,7 @@ function callOf(overrides: Partial<CompletionRequest> = {}) {
     onProgress: () => undefined,
     onUsage: () => undefined,
     onFinished: vi.fn(),
-    onWhole: vi.fn(),
+    onTextComplete: vi.fn(),
     ...overrides,
   };
 }
@@ -123,7 +123,7 @@ describe("a request", () => {
     expect(JSON.parse(body)).toEqual({ model: "m", messages: [{ role: "user", content: "„Grüße“ 👋" }], stream: true });
   });
 
-  test("carries no authorization without a key, and no organization or project of the environment", async () => {
+  test("has no authorization without a key, and no organization or project from the environment", async () => {
     const names = ["OPENAI_ORG_ID", "OPENAI_PROJECT_ID"];
     for (const name of names) vi.stubEnv(name, "of-the-environment");
     provider = openAiProvider(settings());
@@ -133,18 +133,18 @@ describe("a request", () => {
     expect(JSON.stringify(received)).not.toContain("of-the-environment");
   });
 
-  test("carries the configured headers in place of the SDK's", async () => {
+  test("has the configured headers instead of the SDK's", async () => {
     provider = openAiProvider(settings({ headers: { "X-Own": "1", "User-Agent": "other" } }));
     await stream();
     expect(received[0]?.headers).toMatchObject({ "x-own": "1", "user-agent": "other" });
   });
 
-  test("that cannot be built fails as unreachable, with the error's name as detail", async () => {
+  test("fails as unreachable, with the error's name as detail, if it cannot be built", async () => {
     provider = openAiProvider(settings({ headers: { "x-own": "„“" } }));
     await expect(stream()).rejects.toMatchObject({ code: "provider_error", reason: "connect", detail: "TypeError" });
   });
 
-  test("is not sent when its signal was aborted before", async () => {
+  test("is not sent if its signal is already aborted", async () => {
     await expect(stream(AbortSignal.abort(new Error("cancelled")))).rejects.toMatchObject({ reason: "connect" });
     expect(received).toEqual([]);
   });
@@ -156,7 +156,7 @@ describe("a request", () => {
     await connectionClosed();
   });
 
-  test("to a closed port fails as unreachable, with Node's code as detail", async () => {
+  test("fails as unreachable, with Node's code as detail, if the port is closed", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => other.once("listening", resolve));
     const { port } = other.address() as AddressInfo;
@@ -198,7 +198,7 @@ describe("a refusal", () => {
     await expect(stream()).rejects.toMatchObject(failure);
   });
 
-  test.each([304, 307])("is what a redirect with status %i is: it is not followed", async (status) => {
+  test.each([304, 307])("includes redirects with status %i, which are not followed", async (status) => {
     respond = (response) => {
       response.writeHead(status, { location: `${baseUrl}/elsewhere` });
       response.end();
@@ -207,7 +207,7 @@ describe("a refusal", () => {
     expect(received).toHaveLength(1);
   });
 
-  test("without an end is read to 16 KiB, and its connection is closed", async () => {
+  test("is read up to 16 KiB if it does not end, and its connection is closed", async () => {
     respond = (response) => {
       response.statusCode = 500;
       response.write("x".repeat(1024 * 1024));
@@ -216,7 +216,7 @@ describe("a refusal", () => {
     await connectionClosed();
   });
 
-  test("that is cut off is mapped by its status", async () => {
+  test("is mapped by its status if it is cut off", async () => {
     respond = (response) => {
       response.statusCode = 502;
       response.write("x");
@@ -227,7 +227,7 @@ describe("a refusal", () => {
 });
 
 describe("a stream", () => {
-  test("arrives whole, and what one read of the socket brings is one text", async () => {
+  test("arrives completely, with one text per read of the socket", async () => {
     const contents = Array.from({ length: 50 }, (_, index) => `${index} `);
     sendEvents(...contents.map(text), END);
     const texts = await readTexts(() => sleep(20));
@@ -235,7 +235,7 @@ describe("a stream", () => {
     expect(texts.length).toBeLessThan(10);
   });
 
-  test("passes each text on when it arrives", async () => {
+  test("passes on each text when it arrives", async () => {
     const { promise, resolve } = Promise.withResolvers<ServerResponse>();
     respond = (response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
@@ -252,7 +252,7 @@ describe("a stream", () => {
     expect(await streaming).toEqual(["one", "two"]);
   });
 
-  test("is not read further than the sink has room for, and is whole all the same", async () => {
+  test("applies the sink's backpressure and is complete", async () => {
     const contents = "x".repeat(65_536);
     const count = 1_024;
     let sent = 0;
@@ -285,7 +285,7 @@ describe("a stream", () => {
     expect(length).toBe(count * contents.length);
   });
 
-  test("that is cut off passes its text on, then fails as truncated", async () => {
+  test("passes on its text and then fails as truncated if it is cut off", async () => {
     respond = (response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write(text("some"));
@@ -307,7 +307,7 @@ describe("a stream", () => {
     expect(await readTexts()).toEqual(["this"]);
   });
 
-  test("passes the rest on to a slow sink", async () => {
+  test("passes on the rest to a slow sink", async () => {
     respond = (response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write(text("beginning "));
@@ -340,7 +340,7 @@ describe("an aborted signal", () => {
     await connectionClosed();
   });
 
-  test("while the sink has no room drops the rest that had arrived", async () => {
+  test("drops the buffered rest if the sink has no room", async () => {
     const rest = Promise.withResolvers<void>();
     respond = (response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
@@ -368,7 +368,7 @@ describe("an aborted signal", () => {
     expect(call.onFinished).not.toHaveBeenCalled();
   });
 
-  test("while reading is paused closes the connection", async () => {
+  test("closes the connection while reading is paused", async () => {
     respond = (response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       const write = () => {
@@ -407,7 +407,7 @@ describe("after [DONE]", () => {
     expect(connections).toBe(1);
   });
 
-  test("a response that does not end is closed after a second", async () => {
+  test("closes a response that does not end after a second", async () => {
     respond = (response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write(text("all") + END);

@@ -1,17 +1,16 @@
-import { type ClientOptions, OpenAI } from "openai";
-import { Agent, type Dispatcher, request as send } from "undici";
+import { OpenAI } from "openai";
+import { Agent } from "undici";
 import type { OpenAiSettings } from "../../settings/index.ts";
 import { ProviderFailure } from "../failure.ts";
+import { fetchThrough } from "../http/fetch-through.client.ts";
+import { type Body, drain, streamed } from "../http/response-body.ts";
 import type { CompletionRequest, Provider } from "../provider.ts";
 import { WellFormedText } from "../well-formed.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 import { embed } from "./embeddings.ts";
 import { failureOfBody, failureOfRequest } from "./failure.ts";
 import { renderMessages } from "./render-messages.ts";
-import { type Body, drain, readText, StreamedResponse, streamed } from "./response-body.ts";
 
-/** The code of an error is within its first kilobytes. */
-const MAX_REFUSAL_BYTES = 16 * 1024;
 /** How long a response may go on after `[DONE]` before its connection is closed. */
 const DRAIN_MS = 1_000;
 
@@ -52,24 +51,6 @@ export function openAiProvider(settings: OpenAiSettings): Provider {
   };
 }
 
-/** A fetch that follows no redirect, since one would take the key along, and reads only the beginning of a refusal. */
-function fetchThrough(dispatcher: Agent): NonNullable<ClientOptions["fetch"]> {
-  return async (url, { method = "GET", headers, body, signal = null } = {}) => {
-    const received = await send(String(url), {
-      dispatcher,
-      method: method as Dispatcher.HttpMethod,
-      headers: Object.fromEntries(new Headers(headers)),
-      ...(typeof body === "string" && { body }),
-      signal,
-    });
-    const response = new StreamedResponse(received);
-    if (response.ok) return response;
-    // The request is refused even if the connection breaks before the reason is read.
-    const text = await readText(response.stream, MAX_REFUSAL_BYTES).catch(() => "");
-    return new Response(text === "" ? null : text, { status: response.status, headers: response.headers });
-  };
-}
-
 async function stream(client: OpenAI, settings: OpenAiSettings, request: CompletionRequest): Promise<void> {
   const body = await openStream(client, settings, request);
   const chat = new ChatStreamReader();
@@ -82,7 +63,7 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
       if (text !== "") await request.onText(text);
       else if (chat.toolCalls.hasBegun) request.onProgress();
       if (chat.isDone) break;
-      if (chat.isTextWhole) await endText(wellFormed, request);
+      if (chat.isTextComplete) await endText(wellFormed, request);
     }
     const rest = wellFormed.push(chat.end()) + wellFormed.flush();
     report(chat, request);
@@ -102,11 +83,11 @@ async function* chunks(body: Body): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Ends the text while token counts are awaited. Repeated calls have no effect. */
+/** Ends the text before the token counts arrive. Repeated calls have no effect. */
 async function endText(wellFormed: WellFormedText, request: CompletionRequest): Promise<void> {
   const rest = wellFormed.flush();
   if (rest !== "") await request.onText(rest);
-  request.onWhole();
+  request.onTextComplete();
 }
 
 function report(chat: ChatStreamReader, request: CompletionRequest): void {

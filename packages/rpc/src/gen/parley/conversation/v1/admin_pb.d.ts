@@ -1805,7 +1805,7 @@ export declare type TurnRecord = Message<"parley.conversation.v1.TurnRecord"> & 
   firstTokenMs: number;
 
   /**
-   * The turn's wall time in disjoint slices, in order; empty if the edge did not report it.
+   * The turn's wall time by phase, in the order of first entry, without overlap; empty if the edge did not report it.
    *
    * @generated from field: repeated parley.conversation.v1.Phase phases = 15;
    */
@@ -1902,7 +1902,7 @@ export declare type PassageUsed = Message<"parley.conversation.v1.PassageUsed"> 
 export declare const PassageUsedSchema: GenMessage<PassageUsed>;
 
 /**
- * ToolCalled is a tool call without its arguments.
+ * ToolCalled is a ToolUse without its arguments.
  *
  * @generated from message parley.conversation.v1.ToolCalled
  */
@@ -1915,7 +1915,7 @@ export declare type ToolCalled = Message<"parley.conversation.v1.ToolCalled"> & 
   name: string;
 
   /**
-   * The result; parley.llm.v1.ToolCall.status lists the values.
+   * How the call ended; parley.llm.v1.ToolCall.status lists the values.
    *
    * @generated from field: string status = 2;
    */
@@ -1939,7 +1939,7 @@ export declare const ToolCalledSchema: GenMessage<ToolCalled>;
  * BotAdminService manages bots.
  *
  * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>".
- * The code in parentheses behind a status is sent in the "parley-code" header.
+ * The code in parentheses after each status is sent in the "parley-code" header.
  * Handled in services/conversation/src/bots/bots.admin.ts.
  *
  * Errors of every call, here and in the other services of this file:
@@ -2201,7 +2201,8 @@ export declare const KnowledgeAdminService: GenService<{
 }>;
 
 /**
- * SessionAdminService reads, deletes and erases sessions.
+ * SessionAdminService reads, deletes and erases sessions. A deleted session is hidden; its content stays in the database
+ * until the session is erased. An erased session has no content.
  *
  * Served as BotAdminService is. Handled in services/conversation/src/sessions/sessions.admin.ts.
  *
@@ -2234,7 +2235,7 @@ export declare const SessionAdminService: GenService<{
     output: typeof GetTranscriptResponseSchema;
   },
   /**
-   * DeleteSession marks a session as deleted. Its content stays in the database until it is erased.
+   * DeleteSession marks a session as deleted.
    * A repeated call fails with session_not_found.
    *
    * Errors: NOT_FOUND (session_not_found).
@@ -2247,8 +2248,9 @@ export declare const SessionAdminService: GenService<{
     output: typeof DeleteSessionResponseSchema;
   },
   /**
-   * EraseSession removes a session's content permanently, also of a deleted session, and closes its open turns as
-   * cancelled. Each turn's row stays, with its metering and without content. A repeated call fails with session_not_found.
+   * EraseSession removes a session's content permanently, even if the session is deleted, and closes its open turns as
+   * cancelled. Each turn's row stays, with its token counts and times and without content. A repeated call fails with
+   * session_not_found.
    *
    * Errors: NOT_FOUND (session_not_found).
    *

@@ -422,7 +422,7 @@ export const ToolCalledSchema = /*@__PURE__*/
  * BotAdminService manages bots.
  *
  * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>".
- * The code in parentheses behind a status is sent in the "parley-code" header.
+ * The code in parentheses after each status is sent in the "parley-code" header.
  * Handled in services/conversation/src/bots/bots.admin.ts.
  *
  * Errors of every call, here and in the other services of this file:
@@ -476,7 +476,8 @@ export const KnowledgeAdminService = /*@__PURE__*/
   serviceDesc(file_parley_conversation_v1_admin, 4);
 
 /**
- * SessionAdminService reads, deletes and erases sessions.
+ * SessionAdminService reads, deletes and erases sessions. A deleted session is hidden; its content stays in the database
+ * until the session is erased. An erased session has no content.
  *
  * Served as BotAdminService is. Handled in services/conversation/src/sessions/sessions.admin.ts.
  *

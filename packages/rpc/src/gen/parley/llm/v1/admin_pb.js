@@ -112,7 +112,7 @@ export const CallSumSchema = /*@__PURE__*/
  * ProviderAdminService lists and checks the configured providers.
  *
  * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>".
- * The code in parentheses behind a status is sent in the "parley-code" header.
+ * The code in parentheses after each status is sent in the "parley-code" header.
  * Handled in services/llm-proxy/src/providers/providers.admin.ts.
  *
  * Errors of every call:

@@ -67,7 +67,8 @@ export declare const GenerateRequestSchema: GenMessage<GenerateRequest>;
  */
 export declare type EmbedRequest = Message<"parley.llm.v1.EmbedRequest"> & {
   /**
-   * The workspace of the texts; required if there are any. Calls that wait for the provider are served in turn by workspace.
+   * The workspace of the texts; required if there are any. Waiting calls are served round-robin by
+   * workspace.
    *
    * @generated from field: string workspace_id = 1;
    */
@@ -508,18 +509,11 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
      */
     value: ToolCall;
     case: "toolCall";
-  } | {
-    /**
-     * The text is whole. Only the end follows.
-     *
-     * @generated from field: parley.llm.v1.GenerateFinish finish = 4;
-     */
-    value: GenerateFinish;
-    case: "finish";
   } | { case: undefined; value?: undefined };
 
   /**
-   * Where the time until this event went. Set on the first event of the stream only.
+   * How the time until this event was spent. Set on the first event of the stream only. The numbers 4 to 8 were never
+   * used.
    *
    * @generated from field: parley.llm.v1.Waits waits = 9;
    */
@@ -580,22 +574,7 @@ export declare type GenerateDelta = Message<"parley.llm.v1.GenerateDelta"> & {
 export declare const GenerateDeltaSchema: GenMessage<GenerateDelta>;
 
 /**
- * GenerateFinish reports that all text was sent: the provider sent a finish reason other than tool_calls and no moderation
- * pattern matched the text. The status of the end is COMPLETE. A caller that gets no end may still keep the completion.
- *
- * @generated from message parley.llm.v1.GenerateFinish
- */
-export declare type GenerateFinish = Message<"parley.llm.v1.GenerateFinish"> & {
-};
-
-/**
- * Describes the message parley.llm.v1.GenerateFinish.
- * Use `create(GenerateFinishSchema)` to create a new message.
- */
-export declare const GenerateFinishSchema: GenMessage<GenerateFinish>;
-
-/**
- * ToolCall is one tool call as the transcript shows it.
+ * ToolCall is one finished tool call. CloseTurn stores it as a parley.conversation.v1.ToolUse.
  *
  * @generated from message parley.llm.v1.ToolCall
  */
@@ -615,7 +594,7 @@ export declare type ToolCall = Message<"parley.llm.v1.ToolCall"> & {
   arguments: string;
 
   /**
-   * ok, failed, timeout, too_large, invalid_arguments, unknown_tool, not_allowed or over_limit.
+   * How the call ended: ok, failed, timeout, too_large, invalid_arguments, unknown_tool, not_allowed or over_limit.
    *
    * @generated from field: string status = 3;
    */
@@ -636,7 +615,7 @@ export declare type ToolCall = Message<"parley.llm.v1.ToolCall"> & {
 export declare const ToolCallSchema: GenMessage<ToolCall>;
 
 /**
- * GenerateEnd is the result of a generation with its metering, for every status.
+ * GenerateEnd is the result of a generation with its token counts, for every status.
  *
  * @generated from message parley.llm.v1.GenerateEnd
  */
@@ -801,7 +780,7 @@ export declare const GenerateStatusSchema: GenEnum<GenerateStatus>;
 /**
  * LlmService calls language models. The edge calls Generate; the conversation service calls Embed.
  *
- * Every call needs the internal token in its "authorization" metadata. The code in parentheses behind a status is sent
+ * Every call needs the internal token in its "authorization" metadata. The code in parentheses after each status is sent
  * in the "parley-code" trailer.
  *
  * Errors of every call:
@@ -835,8 +814,6 @@ export declare const LlmService: GenService<{
   /**
    * Generate streams one completion: text deltas and tool calls in order, then exactly one end. A stream without an end
    * has failed. A provider's failure is not a gRPC error: it is the status of the end.
-   *
-   * A completion whose text is whole has a finish before its end. Between the two, the llm-proxy waits for token counts.
    *
    * An attempt that fails before its first text is retried, then the next model of the route is tried. The model may
    * call tools in several rounds. Every call adds one row to the call log. Cancelling the call cancels the provider

@@ -161,7 +161,7 @@ export declare type SetRetentionRequest = Message<"parley.quota.v1.SetRetentionR
   workspaceId: string;
 
   /**
-   * Days after its last message at which a session is erased, 1 to 3,650; 0 for never.
+   * Days from a session's last message until the session is erased, 1 to 3,650; 0 for never.
    *
    * @generated from field: int32 retention_days = 2;
    */
@@ -479,7 +479,8 @@ export declare type TurnEntry = Message<"parley.quota.v1.TurnEntry"> & {
   heldAt: string;
 
   /**
-   * When Settle stored the outcome; empty while the turn is held, or if the settling version did not record the time.
+   * When Settle stored the outcome; empty while the turn is held, or if an older version of the service settled
+   * it without recording the time.
    *
    * @generated from field: string settled_at = 4;
    */
@@ -503,7 +504,7 @@ export declare const TurnEntrySchema: GenMessage<TurnEntry>;
  * WorkspaceAdminService manages workspaces, their plans and their usage.
  *
  * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>".
- * The code in parentheses behind a status is sent in the "parley-code" header.
+ * The code in parentheses after each status is sent in the "parley-code" header.
  * Handled in services/quota/src/workspaces/workspaces.admin.ts; ListUsage and ListNearestCap in
  * services/quota/src/usage/usage.admin.ts.
  *
@@ -523,7 +524,7 @@ export declare const WorkspaceAdminService: GenService<{
    * - ALREADY_EXISTS (workspace_exists): the requested ID is taken.
    * - INVALID_ARGUMENT (invalid_argument): the name, plan or ID is invalid.
    *
-   * Idempotent only with an id: a repeated call fails with workspace_exists.
+   * Not idempotent: a repeated call fails with workspace_exists if id is set, otherwise it creates another workspace.
    *
    * @generated from rpc parley.quota.v1.WorkspaceAdminService.CreateWorkspace
    */
@@ -608,7 +609,7 @@ export declare const WorkspaceAdminService: GenService<{
  * BooksAdminService reads single entries of the usage accounting; the service name predates that term.
  *
  * Served as WorkspaceAdminService is, with the same common errors.
- * Handled in services/quota/src/audit/books.admin.ts.
+ * Handled in services/quota/src/audit/turn-entry.admin.ts.
  *
  * @generated from service parley.quota.v1.BooksAdminService
  */

@@ -141,7 +141,7 @@ export const TurnEntrySchema = /*@__PURE__*/
  * WorkspaceAdminService manages workspaces, their plans and their usage.
  *
  * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>".
- * The code in parentheses behind a status is sent in the "parley-code" header.
+ * The code in parentheses after each status is sent in the "parley-code" header.
  * Handled in services/quota/src/workspaces/workspaces.admin.ts; ListUsage and ListNearestCap in
  * services/quota/src/usage/usage.admin.ts.
  *
@@ -160,7 +160,7 @@ export const WorkspaceAdminService = /*@__PURE__*/
  * BooksAdminService reads single entries of the usage accounting; the service name predates that term.
  *
  * Served as WorkspaceAdminService is, with the same common errors.
- * Handled in services/quota/src/audit/books.admin.ts.
+ * Handled in services/quota/src/audit/turn-entry.admin.ts.
  *
  * @generated from service parley.quota.v1.BooksAdminService
  */

@@ -40,7 +40,7 @@ export declare type ReserveRequest = Message<"parley.quota.v1.ReserveRequest"> &
 export declare const ReserveRequestSchema: GenMessage<ReserveRequest>;
 
 /**
- * ReserveResponse is the result of the reservation with the workspace's current usage.
+ * ReserveResponse is the result of Reserve with the workspace's current usage.
  *
  * @generated from message parley.quota.v1.ReserveResponse
  */
@@ -327,7 +327,7 @@ export declare type Workspace = Message<"parley.quota.v1.Workspace"> & {
   createdAt: string;
 
   /**
-   * Days after its last message at which a session is erased; 0 for never.
+   * Days from a session's last message until the session is erased; 0 for never.
    *
    * @generated from field: int32 retention_days = 6;
    */
@@ -538,7 +538,7 @@ export declare type GetMonthResponse = Message<"parley.quota.v1.GetMonthResponse
 export declare const GetMonthResponseSchema: GenMessage<GetMonthResponse>;
 
 /**
- * ReserveStatus is the result of a reservation.
+ * ReserveStatus is the result of Reserve.
  *
  * @generated from enum parley.quota.v1.ReserveStatus
  */
@@ -615,7 +615,7 @@ export declare const SettleOutcomeSchema: GenEnum<SettleOutcome>;
  * service calls Settle, GetWorkspace, GetMonth and ListMonthTurns.
  *
  * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
- * repeat it after UNAVAILABLE. The code in parentheses behind a status is sent in the "parley-code" trailer.
+ * repeat it after UNAVAILABLE. The code in parentheses after each status is sent in the "parley-code" trailer.
  *
  * Errors of every call:
  * - UNAUTHENTICATED (unauthenticated): the internal token is missing or wrong.
@@ -628,11 +628,11 @@ export declare const SettleOutcomeSchema: GenEnum<SettleOutcome>;
 export declare const QuotaService: GenService<{
   /**
    * Reserve holds one message of the current UTC month for a turn, unless used plus held messages have reached the cap.
-   * A hold ends only by Settle; it never expires.
+   * Only Settle ends a hold; it never expires.
    *
    * Errors: NOT_FOUND (workspace_not_found).
-   * Idempotent by (workspace_id, turn_id): a repeated call returns the existing hold. A late call, after Settle,
-   * returns SETTLED and holds nothing.
+   * Idempotent by (workspace_id, turn_id): a repeated call returns the existing hold. A call after Settle
+   * returns SETTLED and takes no hold.
    * Deadline: 10 s.
    * Handled in services/quota/src/usage/reserve.rpc.ts.
    *
@@ -645,8 +645,8 @@ export declare const QuotaService: GenService<{
   },
   /**
    * Settle ends the holds of a batch of turns. A done turn is counted and written to the usage ledger; a void turn
-   * releases its message. The first outcome of a turn wins. A turn without a hold is stored too, so that a late Reserve
-   * holds nothing.
+   * releases its hold. The first outcome of a turn wins. A turn without a hold is stored too, so that a later Reserve
+   * returns SETTLED.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 settlements or an unspecified outcome.
    * Idempotent by (workspace_id, turn_id).
@@ -701,7 +701,7 @@ export declare const QuotaService: GenService<{
     output: typeof GetMonthResponseSchema;
   },
   /**
-   * ListMonthTurns streams the turns behind one workspace's month, for reconciliation turn by turn.
+   * ListMonthTurns streams the turns of one workspace's month, for reconciliation turn by turn.
    * All parts come from one database snapshot. The stream of an unknown workspace is empty.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) when the month is missing.

@@ -131,7 +131,7 @@ export const ReserveStatusSchema = /*@__PURE__*/
   enumDesc(file_parley_quota_v1_quota, 0);
 
 /**
- * ReserveStatus is the result of a reservation.
+ * ReserveStatus is the result of Reserve.
  *
  * @generated from enum parley.quota.v1.ReserveStatus
  */
@@ -157,7 +157,7 @@ export const SettleOutcome = /*@__PURE__*/
  * service calls Settle, GetWorkspace, GetMonth and ListMonthTurns.
  *
  * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
- * repeat it after UNAVAILABLE. The code in parentheses behind a status is sent in the "parley-code" trailer.
+ * repeat it after UNAVAILABLE. The code in parentheses after each status is sent in the "parley-code" trailer.
  *
  * Errors of every call:
  * - UNAUTHENTICATED (unauthenticated): the internal token is missing or wrong.

@@ -1,0 +1,111 @@
+import { execFile, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { promisify } from "node:util";
+import { residentBytes, watchPeak } from "../support/cpu.ts";
+import { storeTurns } from "../support/messages.ts";
+import { median } from "../support/statistics.ts";
+import { startTestbed, type Testbed } from "../support/testbed.ts";
+import { atLeast, atMost, type Benchmark } from "./benchmark.ts";
+
+const MESSAGES = 100_000;
+const MIN_RATIO = 0.5;
+const MAX_GROWTH_MB = 32;
+const MB = 1024 * 1024;
+const SAMPLE_INTERVAL_MS = 20;
+
+type Run = { bytes: number; seconds: number };
+
+/** Speed of exporting a long session through the edge, compared with psql. */
+export const exportSession: Benchmark = {
+  name: "export",
+  description: `MB/s of an export of ${MESSAGES.toLocaleString("en")} messages ÷ psql's \\copy of the same rows as JSON`,
+  whyMissed:
+    "psql writes rows as they arrive; an export passes through two services that check access, build one JSON document and apply backpressure",
+  async run({ rounds, scale }, progress) {
+    const hasPsql = await promisify(execFile)("psql", ["--version"]).then(
+      () => true,
+      () => false,
+    );
+    if (!hasPsql) {
+      const detail = "psql is not installed (Debian: postgresql-client)";
+      return [atLeast(MIN_RATIO, { what: "speed", value: Number.NaN, unit: "×", detail })];
+    }
+    const testbed = await startTestbed("tokens-100");
+    try {
+      const sessionId = randomUUID();
+      const { workspaceId } = testbed.tenant;
+      const turns = (MESSAGES * scale) / 2;
+      await storeTurns(testbed.system.database.url, { workspaceId, sessionId, turns });
+      // The first export grows the processes' heaps, which do not shrink again.
+      await download(testbed, sessionId);
+      const exports: Run[] = [];
+      const copies: Run[] = [];
+      const growths: number[] = [];
+      for (let round = 1; round <= rounds; round++) {
+        copies.push(await copyWithPsql(testbed, sessionId));
+        const { growthBytes, ...run } = await watchGrowth(testbed, () => download(testbed, sessionId));
+        exports.push(run);
+        growths.push(growthBytes / MB);
+        progress(
+          `round ${round}: export ${speed(exports.at(-1)).toFixed(1)} MB/s, psql ${speed(copies.at(-1)).toFixed(1)} MB/s, memory +${growths.at(-1)?.toFixed(1)} MB`,
+        );
+      }
+      const value = median(exports.map((each, i) => speed(each) / speed(copies[i])));
+      return [
+        atLeast(MIN_RATIO, {
+          what: "speed",
+          value,
+          unit: "×",
+          detail: `${median(exports.map(speed)).toFixed(1)} MB/s, psql ${median(copies.map(speed)).toFixed(1)} MB/s, ${((exports[0]?.bytes ?? 0) / MB).toFixed(0)} MB`,
+        }),
+        atMost(MAX_GROWTH_MB, {
+          what: "memory growth, edge and conversation",
+          value: median(growths),
+          unit: "MB",
+          detail: "peak resident memory during an export minus resident memory before it",
+        }),
+      ];
+    } finally {
+      await testbed.stop();
+    }
+  },
+};
+
+const speed = (run: Run | undefined) => (run === undefined ? Number.NaN : run.bytes / MB / run.seconds);
+
+async function download({ system, tenant }: Testbed, sessionId: string): Promise<Run> {
+  const token = await system.sso.token({ workspaceId: tenant.workspaceId });
+  const started = performance.now();
+  const response = await fetch(`${system.url()}/api/conversations/${sessionId}/export.json`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  if (!response.ok || response.body === null) throw new Error(`the export returned status ${response.status}`);
+  let bytes = 0;
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) bytes += chunk.length;
+  return { bytes, seconds: (performance.now() - started) / 1_000 };
+}
+
+/** Reads the same rows as JSON with psql. */
+async function copyWithPsql({ system, tenant }: Testbed, sessionId: string): Promise<Run> {
+  const rows = `SELECT row_to_json(m) FROM conversation.messages m WHERE workspace_id = '${tenant.workspaceId}' AND session_id = '${sessionId}' ORDER BY message_id`;
+  const started = performance.now();
+  const psql = spawn("psql", ["-X", "-q", "-c", `\\copy (${rows}) TO STDOUT`, system.database.url], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let bytes = 0;
+  for await (const chunk of psql.stdout as AsyncIterable<Buffer>) bytes += chunk.length;
+  return { bytes, seconds: (performance.now() - started) / 1_000 };
+}
+
+async function watchGrowth(testbed: Testbed, run: () => Promise<Run>): Promise<Run & { growthBytes: number }> {
+  const [edge = 0, conversation = 0] = testbed.servicePids();
+  const resident = () => residentBytes(edge) + residentBytes(conversation);
+  const before = resident();
+  const memory = watchPeak(resident, SAMPLE_INTERVAL_MS);
+  try {
+    const result = await run();
+    return { ...result, growthBytes: memory.peak() - before };
+  } finally {
+    memory.stop();
+  }
+}

@@ -1,0 +1,155 @@
+import { familyCpuMs, residentBytes } from "../support/cpu.ts";
+import { type LoadShape, measure, parleyLoad } from "../support/load.ts";
+import { redisInfo } from "../support/redis.ts";
+import { query } from "../support/sql.ts";
+import { median, sum } from "../support/statistics.ts";
+import { startTestbed, type Testbed } from "../support/testbed.ts";
+import { atMost, type Benchmark } from "./benchmark.ts";
+
+const TURNS = 4_000;
+const WARM_UP_TURNS = 400;
+const CALLERS = 16;
+
+/** Upper bounds of the figures. The sizes in docs/install/sizing.md are larger. */
+const GOALS = {
+  databaseMs: 4,
+  storedKb: 4,
+  logKb: 16,
+  redisMs: 0.5,
+  redisKb: 1.5,
+  residentMb: 320,
+} as const;
+
+const heap = (megabytes: number) => ({ NODE_OPTIONS: `--max-old-space-size=${megabytes}` });
+/** Half of each pod's memory limit in the chart, which is Node's default heap limit there. On a large machine the default is higher. */
+const POD_HEAPS = { edge: heap(384), conversation: heap(256), quota: heap(192), "llm-proxy": heap(256) };
+
+type Round = Record<"databaseMs" | "logKb" | "redisMs" | "redisKb", number> & {
+  /** One value for each of SCHEMAS. */
+  storedKb: number[];
+};
+
+/** All resources of a turn except the services' CPU. Together with turn-cost and held, the source of docs/install/sizing.md. */
+export const footprint: Benchmark = {
+  name: "footprint",
+  description: "PostgreSQL's and Redis' resources for one 100-token turn, and the memory of each service under load",
+  whyMissed: "a turn needs more than docs/install/sizing.md states: update the page",
+  async run({ rounds, scale }, progress) {
+    const testbed = await startTestbed("tokens-100", { env: POD_HEAPS });
+    try {
+      const emptyBytes = (await redisInfo(testbed.redisUrl))("used_memory");
+      const shape = { callers: CALLERS, turns: Math.ceil(TURNS * scale), warmUpTurns: 0 };
+      await measure(parleyLoad(testbed, { ...shape, turns: WARM_UP_TURNS }), []);
+      const measured: Round[] = [];
+      for (let round = 1; round <= rounds; round++) {
+        const one = await measureRound(testbed, emptyBytes, shape);
+        measured.push(one);
+        progress(
+          `round ${round}: PostgreSQL ${one.databaseMs.toFixed(2)} ms, ${sum(one.storedKb).toFixed(2)} KB stored, ${one.logKb.toFixed(1)} KB of WAL; Redis ${one.redisMs.toFixed(3)} ms, ${one.redisKb.toFixed(3)} KB per address`,
+        );
+      }
+      const medianOf = (name: Exclude<keyof Round, "storedKb">) => median(measured.map((round) => round[name]));
+      const stored = SCHEMAS.map((_, i) => median(measured.map(({ storedKb }) => storedKb[i] ?? Number.NaN)));
+      const bySchema = SCHEMAS.map((schema, i) => `${schema} ${stored[i]?.toFixed(2)}`).join(", ");
+      const [text] = await query<{ n: number }>(
+        testbed.system.database.url,
+        "SELECT avg(bytes)::float8 AS n FROM (SELECT sum(octet_length(content)) AS bytes FROM conversation.messages GROUP BY turn_id) t",
+      );
+      const resident = testbed.servicePids().map((pid) => residentBytes(pid) / 1024 / 1024);
+      const [edge = 0, conversation = 0, quota = 0, llm = 0] = resident;
+      const each = `edge ${edge.toFixed(0)}, conversation ${conversation.toFixed(0)}, quota ${quota.toFixed(0)}, llm-proxy ${llm.toFixed(0)}`;
+      return [
+        atMost(GOALS.databaseMs, {
+          what: "CPU of PostgreSQL per turn",
+          value: medianOf("databaseMs"),
+          unit: "ms",
+          detail: "all its processes",
+        }),
+        atMost(GOALS.storedKb, {
+          what: "stored per turn",
+          value: sum(stored),
+          unit: "KB",
+          detail: `tables and indexes: ${bySchema}; ${text?.n.toFixed(0)} bytes of message text`,
+        }),
+        atMost(GOALS.logKb, {
+          what: "write-ahead log per turn",
+          value: medianOf("logKb"),
+          unit: "KB",
+          detail: "including full-page images after a checkpoint",
+        }),
+        atMost(GOALS.redisMs, {
+          what: "CPU of Redis per turn",
+          value: medianOf("redisMs"),
+          unit: "ms",
+          detail: "one script per turn",
+        }),
+        atMost(GOALS.redisKb, {
+          what: "Redis' memory an address",
+          value: medianOf("redisKb"),
+          unit: "KB",
+          detail: "for each address with a request in the last minute",
+        }),
+        atMost(GOALS.residentMb, {
+          what: "resident memory",
+          value: Math.max(...resident),
+          unit: "MB",
+          detail: `after the load: ${each}`,
+        }),
+      ];
+    } finally {
+      await testbed.stop();
+    }
+  },
+};
+
+async function measureRound(testbed: Testbed, emptyBytes: number, shape: LoadShape): Promise<Round> {
+  const { redisUrl } = testbed;
+  const { url } = testbed.system.database;
+  const server = await serverPid(url);
+  const storedBefore = await storedBytes(url);
+  const before = await counters(url, server, redisUrl);
+  await measure(parleyLoad(testbed, shape), []);
+  const after = await counters(url, server, redisUrl);
+  const perTurn = (name: keyof typeof before) => (after[name] - before[name]) / shape.turns;
+  return {
+    databaseMs: perTurn("databaseMs"),
+    logKb: perTurn("logBytes") / 1024,
+    redisMs: perTurn("redisMs"),
+    redisKb: (after.redisBytes - emptyBytes) / 1024 / after.redisKeys,
+    storedKb: (await storedBytes(url)).map((bytes, i) => (bytes - (storedBefore[i] ?? 0)) / 1024 / shape.turns),
+  };
+}
+
+async function counters(url: string, server: number, redisUrl: string) {
+  const [log] = await query<{ bytes: number }>(
+    url,
+    "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 AS bytes",
+  );
+  const redis = await redisInfo(redisUrl);
+  return {
+    databaseMs: familyCpuMs(server),
+    logBytes: log?.bytes ?? Number.NaN,
+    redisMs: (redis("used_cpu_user") + redis("used_cpu_sys")) * 1_000,
+    redisBytes: redis("used_memory"),
+    redisKeys: redis("keys"),
+  };
+}
+
+async function serverPid(url: string): Promise<number> {
+  const [file] = await query<{ text: string }>(url, "SELECT pg_read_file('postmaster.pid') AS text");
+  return Number(file?.text.split("\n")[0]);
+}
+
+const SCHEMAS = ["conversation", "quota", "llm"] as const;
+
+/** Returns the size of each schema's tables and indexes, after a VACUUM like autovacuum's. */
+async function storedBytes(url: string): Promise<number[]> {
+  await query(url, "VACUUM");
+  const stored = await query<{ bytes: number }>(
+    url,
+    `SELECT (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c WHERE c.relnamespace = n.oid AND c.relkind = 'r')::float8 AS bytes
+     FROM unnest($1::text[]) WITH ORDINALITY AS schema (name, place) JOIN pg_namespace n ON n.nspname = name ORDER BY place`,
+    [SCHEMAS],
+  );
+  return stored.map(({ bytes }) => bytes);
+}

@@ -1,0 +1,33 @@
+import { measure, parleyLoad, relayLoad } from "../support/load.ts";
+import { median } from "../support/statistics.ts";
+import { startTestbed } from "../support/testbed.ts";
+import { atMost, type Benchmark } from "./benchmark.ts";
+
+const MODEL = "tokens-100-every-50";
+const GOAL_MS = 20;
+
+/** Jitter of the tokens, compared with the bare relay. */
+export const gap: Benchmark = {
+  name: "gap",
+  description:
+    "p99 of the time between tokens through Parley − through the bare relay; 200 callers, a token every 50 ms",
+  whyMissed: "text is coalesced under load, and five processes share the cores with the load generator",
+  async run({ rounds, scale }, progress) {
+    const shape = { callers: 200, turns: Math.ceil(400 * scale), warmUpTurns: Math.ceil(200 * scale), rampMs: 4_000 };
+    const testbed = await startTestbed(MODEL);
+    try {
+      const relay: number[] = [];
+      const parley: number[] = [];
+      for (let round = 1; round <= rounds; round++) {
+        relay.push((await measure(relayLoad(testbed, MODEL, shape), [])).tokenGapMs.p99);
+        parley.push((await measure(parleyLoad(testbed, shape), [])).tokenGapMs.p99);
+        progress(`round ${round}: Parley ${parley.at(-1)?.toFixed(1)} ms, bare relay ${relay.at(-1)?.toFixed(1)} ms`);
+      }
+      const value = median(parley.map((each, i) => each - (relay[i] ?? Number.NaN)));
+      const detail = `p99: Parley ${median(parley).toFixed(1)} ms, bare relay ${median(relay).toFixed(1)} ms`;
+      return [atMost(GOAL_MS, { what: "paced at 50 ms, 200 callers", value, unit: "ms", detail })];
+    } finally {
+      await testbed.stop();
+    }
+  },
+};

@@ -1,0 +1,198 @@
+import { setTimeout } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { nodeFlags, startProcess } from "@parley/test-support";
+import { pdfBombs, slowPdf } from "../../../services/conversation/src/testing/document-bombs.ts";
+import { slowMessage, storeSlowPatterns } from "../../../tests/system/pattern-attack.ts";
+import { createTenant } from "../../../tests/system/system.ts";
+import { visit } from "../../../tests/system/visitors.ts";
+import { familyResidentBytes, watchPeak } from "../support/cpu.ts";
+import { median, percentile } from "../support/statistics.ts";
+import { startTestbed, type Testbed } from "../support/testbed.ts";
+import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmark.ts";
+
+const FLOOD = fileURLToPath(new URL("../../../tests/edge/flood.ts", import.meta.url));
+const CHATS = 600;
+const WARM_UP_CHATS = 100;
+const ATTACKERS = 4;
+const MAX_RATIO = 1.2;
+const MAX_EDGE_MS = 50;
+/** 80 % of the pods' memory limits in the chart. */
+const MAX_EDGE_MIB = (768 * 8) / 10;
+const MAX_CONVERSATION_MIB = (512 * 8) / 10;
+const SAMPLE_INTERVAL_MS = 20;
+
+/** Running traffic. `stop` waits for the last request. */
+type Traffic = { stop(): Promise<void> };
+type Attack = {
+  begin: () => Promise<Traffic>;
+  /** Starts the attacker's traffic for the rounds without the attack; absent if there is none. */
+  beginHarmless?: () => Promise<Traffic>;
+};
+/** A kind of attack, and the process whose memory it may exhaust. */
+type Kind = {
+  name: string;
+  prepare: (testbed: Testbed) => Promise<Attack>;
+  pidOf: (testbed: Testbed) => number;
+  maxMiB: number;
+};
+
+const edgePid = ({ system }: Testbed) => system.edges[0]?.process().pid ?? 0;
+const conversationPid = ({ system }: Testbed) => system.conversation.process().pid;
+
+const KINDS: Kind[] = [
+  { name: "costly bodies", prepare: costlyBodies, pidOf: edgePid, maxMiB: MAX_EDGE_MIB },
+  { name: "slow patterns", prepare: slowPatterns, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB },
+  { name: "PDF bombs", prepare: documentBombs, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB },
+];
+
+/** Measures how much one tenant's attack slows down another tenant's visitors, and the memory of the attacked process. */
+export const neighbour: Benchmark = {
+  name: "neighbour",
+  description:
+    "p99 of another workspace's chats with ÷ without an attack, p99 of another client at the edge, and memory of the attacked process",
+  whyMissed: "the attack's client, the services and the neighbour share the machine's cores",
+  async run(runOptions, progress) {
+    const figures: Figure[] = [];
+    for (const kind of KINDS) figures.push(...(await measureKind(kind, runOptions, progress)));
+    return figures;
+  },
+};
+
+async function measureKind(
+  kind: Kind,
+  { rounds, scale }: RunOptions,
+  progress: (line: string) => void,
+): Promise<Figure[]> {
+  const testbed = await startTestbed("tokens-10");
+  try {
+    const attack = await kind.prepare(testbed);
+    const pid = kind.pidOf(testbed);
+    const chats = Math.ceil(CHATS * scale);
+    await chatTimesMs(testbed, Math.ceil(WARM_UP_CHATS * scale));
+    const quiet: number[] = [];
+    const attacked: number[] = [];
+    const healthTimes: number[] = [];
+    let peakMiB = 0;
+    for (let round = 1; round <= rounds; round++) {
+      const harmless = await attack.beginHarmless?.();
+      try {
+        quiet.push((await probe(testbed, chats)).chatMs);
+      } finally {
+        await harmless?.stop();
+      }
+      const traffic = await attack.begin();
+      const memory = watchPeak(() => familyResidentBytes(pid) / 2 ** 20, SAMPLE_INTERVAL_MS);
+      try {
+        const { chatMs, healthMs } = await probe(testbed, chats);
+        attacked.push(chatMs);
+        healthTimes.push(healthMs);
+      } finally {
+        await traffic.stop();
+        memory.stop();
+        peakMiB = Math.max(peakMiB, memory.peak());
+      }
+      progress(
+        `${kind.name}, round ${round}: chat p99 ${quiet.at(-1)?.toFixed(0)} → ${attacked.at(-1)?.toFixed(0)} ms, health p99 ${healthTimes.at(-1)?.toFixed(1)} ms, ${peakMiB.toFixed(0)} MiB`,
+      );
+    }
+    const ratio = median(attacked) / median(quiet);
+    const detail = `chat p99 ${median(quiet).toFixed(0)} ms without, ${median(attacked).toFixed(0)} ms with`;
+    const { name, maxMiB } = kind;
+    const latency =
+      name === "costly bodies"
+        ? atMost(MAX_EDGE_MS, { what: `${name}: another client's p99`, value: median(healthTimes), unit: "ms", detail })
+        : atMost(MAX_RATIO, { what: `${name}: neighbour's chat p99`, value: ratio, unit: "×", detail });
+    const peak = { what: `${name}: memory`, value: peakMiB, unit: "MiB", detail: "including child processes" };
+    return [latency, atMost(maxMiB, peak)];
+  } finally {
+    await testbed.stop();
+  }
+}
+
+/** Sends chats and, at the same time, health checks, each sequentially. Returns their p99. */
+async function probe(testbed: Testbed, count: number): Promise<{ chatMs: number; healthMs: number }> {
+  const [chats, checks] = await Promise.all([chatTimesMs(testbed, count), healthTimesMs(testbed, count)]);
+  return { chatMs: percentile(chats, 99), healthMs: percentile(checks, 99) };
+}
+
+/** Sends a neighbour's chats sequentially and returns their durations. */
+async function chatTimesMs({ system, tenant }: Testbed, count: number): Promise<number[]> {
+  const times: number[] = [];
+  for (let chat = 0; chat < count; chat++) {
+    const startedAt = performance.now();
+    const reply = await visit(system.url(), tenant, { message: "Where is my order?" });
+    if (reply.kind !== "stream" || reply.finishReason !== "stop")
+      throw new Error(`a neighbour's chat ended as ${reply.kind}`);
+    times.push(performance.now() - startedAt);
+  }
+  return times;
+}
+
+async function healthTimesMs({ system }: Testbed, count: number): Promise<number[]> {
+  const times: number[] = [];
+  for (let request = 0; request < count; request++) {
+    const startedAt = performance.now();
+    await (await fetch(`${system.url()}/healthz/live`)).text();
+    times.push(performance.now() - startedAt);
+  }
+  return times;
+}
+
+async function costlyBodies({ system }: Testbed): Promise<Attack> {
+  const args = [...nodeFlags, FLOOD, new URL(system.url()).port, "many"];
+  return {
+    async begin() {
+      const sender = await startProcess({ name: "flood", command: process.execPath, args, ready: /flooding/ });
+      await sender.waitReady();
+      return { stop: async () => void (await sender.stop()) };
+    },
+  };
+}
+
+/**
+ * In the rounds without the attack, a bot without patterns gets the same messages, about one per second. The attacked bot answers as many;
+ * the rest is refused.
+ */
+async function slowPatterns({ system }: Testbed): Promise<Attack> {
+  const attacker = await createTenant(system.admin, { plan: "scale" });
+  await storeSlowPatterns(system, attacker);
+  const ordinary = await createTenant(system.admin, { plan: "scale" });
+  return {
+    begin: async () => repeat(() => visit(system.url(), attacker, { message: slowMessage() })),
+    beginHarmless: async () =>
+      repeat(async () => {
+        await visit(system.url(), ordinary, { message: slowMessage() });
+        await setTimeout(ATTACKERS * 1_000);
+      }),
+  };
+}
+
+async function documentBombs({ system }: Testbed): Promise<Attack> {
+  const { workspaceId, botSlug } = await createTenant(system.admin, { plan: "scale" });
+  const bombs = Object.entries({ ...pdfBombs(), slow: slowPdf() });
+  let next = 0;
+  return {
+    begin: async () =>
+      repeat(async () => {
+        const [name, content] = bombs[next++ % bombs.length] ?? ["", new Uint8Array()];
+        // The service refuses a bomb; the attacker continues.
+        await system.admin.knowledge
+          .addSource({ workspaceId, botSlug, name, format: "pdf", content })
+          .catch(() => undefined);
+      }),
+  };
+}
+
+/** Repeats a request from several concurrent clients until it is stopped. */
+function repeat(request: () => Promise<unknown>): Traffic {
+  let isOver = false;
+  const clients = Array.from({ length: ATTACKERS }, async () => {
+    while (!isOver) await request();
+  });
+  return {
+    async stop() {
+      isOver = true;
+      await Promise.all(clients);
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { startTestPostgres } from "@parley/test-support";
+import { startSemanticSearchSystem } from "../../../tests/system/semantic-search.ts";
+import { startSystem } from "../../../tests/system/system.ts";
+import { GOALS, measureRelevance, measureSearches, type Part, type RelevanceScores } from "../retrieval/measure.ts";
+import { percentile } from "../support/statistics.ts";
+import { atLeast, atMost, type Benchmark, type Figure } from "./benchmark.ts";
+
+const COPIES_OF_10_000_CHUNKS = 13;
+
+const PARTS: Record<Part, string> = {
+  dev: "development half",
+  holdout: "holdout half",
+  all: "whole set",
+};
+
+/** Quality of search and of the built-in model's answers on the relevance set, and the latency of a search. */
+export const retrieval: Benchmark = {
+  name: "retrieval",
+  description:
+    "hit rate@5, mean reciprocal rank, quoted answers and refusals on bench/relevance, by word search and by hybrid search",
+  whyMissed: "some questions share no word with their answers, and some words have another meaning in the documents",
+  async run({ rounds, scale }, progress) {
+    const postgres = await startTestPostgres();
+    const system = await startSystem({ databaseServerUrl: postgres.url });
+    try {
+      const measured = await measureRelevance(system);
+      printScores("text", measured, progress);
+      const hybrid = await measureHybrid(postgres.url, progress);
+      const times = await measureSearches(system, Math.ceil(COPIES_OF_10_000_CHUNKS * scale), rounds);
+      const { hitRateAt5, meanReciprocalRank, answered, refused } = measured.all;
+      return [
+        share("hit rate@5, text", GOALS.hitRateAt5, hitRateAt5, mrr(meanReciprocalRank)),
+        share(
+          "hit rate@5, hybrid",
+          GOALS.hitRateAt5,
+          hybrid.all.hitRateAt5,
+          `${mrr(hybrid.all.meanReciprocalRank)}; scripted embeddings, which have no semantic quality`,
+        ),
+        share("refusals, hybrid", GOALS.refused, hybrid.all.refused, "builtin:extractive"),
+        share("answer contains the passage", GOALS.answered, answered, "builtin:extractive"),
+        share("refusals", GOALS.refused, refused, "builtin:extractive"),
+        atMost(GOALS.searchMs, {
+          what: "search, 10,000 chunks, p99",
+          value: percentile(times, 99),
+          unit: "ms",
+          detail: `median ${percentile(times, 50).toFixed(1)} ms, ${times.length} searches`,
+        }),
+      ];
+    } finally {
+      await system.stop();
+      await postgres.stop();
+    }
+  },
+};
+
+/**
+ * Asks the same questions with hybrid search. The fake provider's embeddings are hashes of words and trigrams without semantic quality.
+ * The figures only show that hybrid search works and does no harm, not what a real model would gain.
+ */
+async function measureHybrid(databaseServerUrl: string, progress: (line: string) => void): Promise<RelevanceScores> {
+  const system = await startSemanticSearchSystem({ databaseServerUrl });
+  try {
+    const measured = await measureRelevance(system);
+    progress("hybrid: with scripted embeddings, which have no semantic quality");
+    printScores("hybrid", measured, progress);
+    return measured;
+  } finally {
+    await system.stop();
+  }
+}
+
+function printScores(search: string, measured: RelevanceScores, progress: (line: string) => void): void {
+  for (const part of ["dev", "holdout", "all"] as const) {
+    const { hitRateAt5, meanReciprocalRank, answered, refused, nearMissesRefused } = measured[part];
+    progress(
+      `${search}, ${PARTS[part]}: hit rate@5 ${hitRateAt5.toFixed(3)}, ${mrr(meanReciprocalRank)}, answer contains the passage ${percent(answered)}, refusals ${percent(refused)}, near misses refused ${percent(nearMissesRefused)}`,
+    );
+  }
+}
+
+function share(what: string, goal: number, value: number, detail: string): Figure {
+  return atLeast(goal, { what, value, unit: "", detail });
+}
+
+function mrr(value: number): string {
+  return `MRR ${value.toFixed(3)}`;
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(0)} %`;
+}

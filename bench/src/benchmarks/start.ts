@@ -1,0 +1,34 @@
+import { median } from "../support/statistics.ts";
+import { startTestbed } from "../support/testbed.ts";
+import { atMost, type Benchmark } from "./benchmark.ts";
+
+const GOAL_MS = 1_000;
+
+/** Time from the start of a service until it is ready. */
+export const start: Benchmark = {
+  name: "start",
+  description: "time from start to ready of each service, one after the other",
+  whyMissed: "Node loads modules for most of the time",
+  async run({ rounds }, progress) {
+    const testbed = await startTestbed("tokens-100");
+    const { quota, llm, conversation, edges } = testbed.system;
+    const services = [quota, llm, conversation, ...edges];
+    const times = new Map<string, number[]>();
+    try {
+      for (let round = 1; round <= rounds; round++) {
+        for (const service of services) {
+          await service.stop();
+          const started = performance.now();
+          await service.start();
+          times.set(service.name, [...(times.get(service.name) ?? []), performance.now() - started]);
+        }
+        progress(
+          `round ${round}: ${[...times].map(([name, all]) => `${name} ${all.at(-1)?.toFixed(0)} ms`).join(", ")}`,
+        );
+      }
+    } finally {
+      await testbed.stop();
+    }
+    return [...times].map(([what, all]) => atMost(GOAL_MS, { what, value: median(all), unit: "ms", detail: "" }));
+  },
+};

@@ -1,0 +1,110 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { alternate, transpose } from "../support/alternate.ts";
+import { type LoadShape, measure, parleyLoad, relayLoad } from "../support/load.ts";
+import { profilingEnv, saveProfile } from "../support/profile.ts";
+import { median, sum } from "../support/statistics.ts";
+import { startTestbed } from "../support/testbed.ts";
+import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmark.ts";
+
+type Variant = {
+  name: string;
+  model: string;
+  shape: LoadShape;
+  /** Turns of each side before the first round. A process compiles its code during its first turns, but then runs for weeks. */
+  initialTurns: number;
+  /** Number of alternations in a round. */
+  alternations: number;
+};
+
+const VARIANTS: Variant[] = [
+  {
+    name: "unpaced tokens, 16 callers",
+    model: "tokens-100",
+    shape: { callers: 16, turns: 300, warmUpTurns: 100 },
+    initialTurns: 4_000,
+    alternations: 4,
+  },
+  {
+    name: "paced at 50 ms, 200 callers",
+    model: "tokens-100-every-50",
+    shape: { callers: 200, turns: 200, warmUpTurns: 200 },
+    initialTurns: 1_000,
+    alternations: 2,
+  },
+];
+
+/** Total CPU time of the four services for a 100-token turn, compared with the bare relay's. */
+export const turnCost: Benchmark = {
+  name: "turn-cost",
+  description: "CPU of the four services ÷ CPU of the bare relay, one 100-token turn",
+  whyMissed:
+    "a turn is stored twice, counted and rate-limited: three SQL writes and a Redis script cost half as much as the whole relay; request and reply cross an additional hop",
+  async run(runOptions, progress) {
+    const figures: Figure[] = [];
+    for (const variant of VARIANTS) figures.push(await compare(variant, runOptions, progress));
+    if (runOptions.profileDir !== undefined && VARIANTS[0]) await profile(VARIANTS[0], runOptions.profileDir, progress);
+    return figures;
+  },
+};
+
+async function compare(
+  { name, model, shape, initialTurns, alternations }: Variant,
+  { rounds, scale }: RunOptions,
+  progress: (line: string) => void,
+): Promise<Figure> {
+  const testbed = await startTestbed(model);
+  const scaled = { ...shape, turns: Math.ceil(shape.turns * scale), warmUpTurns: Math.ceil(shape.warmUpTurns * scale) };
+  try {
+    const parley: number[] = [];
+    const relay: number[] = [];
+    /** For each round, the CPU time of each service. */
+    const byService: number[][] = [];
+    const measureRelay = (each: LoadShape) => measure(relayLoad(testbed, model, each), [testbed.relay.pid]);
+    const measureParley = (each: LoadShape) => measure(parleyLoad(testbed, each), testbed.servicePids());
+
+    const initialShape = { ...scaled, turns: Math.ceil(initialTurns * scale), warmUpTurns: 0 };
+    const initialCost = { parley: await measureParley(initialShape), relay: await measureRelay(initialShape) };
+    progress(
+      `${name}, the first ${initialShape.turns} turns: Parley ${initialCost.parley.cpuMsPerTurn.toFixed(2)} ms, bare relay ${initialCost.relay.cpuMsPerTurn.toFixed(2)} ms`,
+    );
+    for (let round = 1; round <= rounds; round++) {
+      const [relayCpu = [], parleyCpu = []] = await alternate(alternations, [
+        async () => (await measureRelay(scaled)).cpuMsPerTurnByProcess,
+        async () => (await measureParley(scaled)).cpuMsPerTurnByProcess,
+      ]);
+      relay.push(sum(relayCpu));
+      parley.push(sum(parleyCpu));
+      byService.push(parleyCpu);
+      progress(
+        `${name}, round ${round}: Parley ${parley.at(-1)?.toFixed(2)} ms, bare relay ${relay.at(-1)?.toFixed(2)} ms`,
+      );
+    }
+    const value = median(parley.map((each, i) => each / (relay[i] ?? Number.NaN)));
+    const [edge = 0, conversation = 0, quota = 0, llm = 0] = transpose(byService).map(median);
+    const detail = `Parley ${median(parley).toFixed(2)} ms (edge ${edge.toFixed(2)}, conversation ${conversation.toFixed(2)}, quota ${quota.toFixed(2)}, llm-proxy ${llm.toFixed(2)}), bare relay ${median(relay).toFixed(2)} ms; the first ${initialShape.turns} turns of new processes: ${initialCost.parley.cpuMsPerTurn.toFixed(2)} and ${initialCost.relay.cpuMsPerTurn.toFixed(2)} ms`;
+    return atMost(1, { what: name, value, unit: "×", detail });
+  } finally {
+    await testbed.stop();
+  }
+}
+
+/** Writes CPU profiles in a separate run, because profiling costs CPU time itself. */
+async function profile({ model, shape }: Variant, targetDir: string, progress: (line: string) => void): Promise<void> {
+  const raw = await mkdtemp(join(tmpdir(), "parley-profile-"));
+  const services = ["edge", "conversation", "quota", "llm-proxy"] as const;
+  const env = Object.fromEntries(services.map((name) => [name, profilingEnv(join(raw, name))]));
+  const testbed = await startTestbed(model, { env });
+  try {
+    await measure(parleyLoad(testbed, { ...shape, turns: 1_600 }), []);
+  } finally {
+    await testbed.stop();
+  }
+  for (const name of services) {
+    progress(`profile of ${name}:`);
+    for (const { percent, name: functionName, location } of await saveProfile(join(raw, name), targetDir, name))
+      progress(`  ${percent.toFixed(1).padStart(5)} %  ${functionName}  ${location}`);
+  }
+  await rm(raw, { recursive: true });
+}

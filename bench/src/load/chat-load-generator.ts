@@ -1,0 +1,84 @@
+// Load generator for chats. It runs in a process of its own, so that its CPU time is not measured with that of the processes under test.
+// After the warm-up it prints "warm" and waits for a line on its standard input. Then it runs the load and prints the result as JSON.
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { percentile } from "../support/statistics.ts";
+import type { LoadOptions, LoadResult } from "./chat-load-options.ts";
+
+const options = JSON.parse(process.argv[2] ?? "{}") as LoadOptions;
+const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+const TOKEN = Buffer.from("event: token");
+const DONE = Buffer.from("event: done");
+
+const firstTokens: number[] = [];
+const tokenGaps: number[] = [];
+let failed = 0;
+let tokens = 0;
+let nextAddressIndex = 0;
+
+function nextAddress(): string {
+  const n = nextAddressIndex++;
+  return `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
+}
+
+function countOccurrences(chunk: Buffer, needle: Buffer): number {
+  let count = 0;
+  for (let at = chunk.indexOf(needle); at !== -1; at = chunk.indexOf(needle, at + needle.length)) count++;
+  return count;
+}
+
+async function runTurn(isMeasured: boolean): Promise<void> {
+  const started = performance.now();
+  const headers = {
+    ...options.headers,
+    ...(options.usesNewAddressPerRequest ? { "x-forwarded-for": nextAddress() } : {}),
+  };
+  const call = request(options.url, { method: "POST", agent, headers });
+  call.end(options.body.replaceAll("$uuid", () => randomUUID()));
+  const [response] = (await once(call, "response")) as [IncomingMessage];
+  let lastTokenAt = 0;
+  let received = 0;
+  let isDone = false;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    const now = performance.now();
+    const count = countOccurrences(chunk, TOKEN);
+    if (count > 0) {
+      if (isMeasured && received === 0) firstTokens.push(now - started);
+      if (isMeasured && received > 0) tokenGaps.push(now - lastTokenAt);
+      lastTokenAt = now;
+      received += count;
+    }
+    isDone ||= chunk.includes(DONE);
+  }
+  if (!isMeasured) return;
+  tokens += received;
+  if (!isDone || received === 0) failed++;
+}
+
+async function runTurns(turns: number, isMeasured: boolean): Promise<void> {
+  let remaining = turns;
+  const pauseMs = (options.rampMs ?? 0) / options.callers;
+  const caller = async (_: unknown, n: number) => {
+    if (pauseMs > 0) await sleep(n * pauseMs);
+    while (remaining-- > 0) await runTurn(isMeasured);
+  };
+  await Promise.all(Array.from({ length: options.callers }, caller));
+}
+
+await runTurns(options.warmUpTurns, false);
+console.log("warm");
+await once(process.stdin, "data");
+const started = performance.now();
+await runTurns(options.turns, true);
+const result: LoadResult = {
+  turns: options.turns,
+  failed,
+  tokens,
+  elapsedMs: performance.now() - started,
+  firstTokenMs: { p50: percentile(firstTokens, 50), p99: percentile(firstTokens, 99) },
+  tokenGapMs: { p50: percentile(tokenGaps, 50), p99: percentile(tokenGaps, 99) },
+};
+console.log(JSON.stringify(result));
+process.exit(0);

@@ -1,0 +1,53 @@
+// Load generator for the quota service, in a process of its own. Reserves and settles turns, either by RPC or with the same statements on
+// a database connection, and prints the throughput as JSON.
+import { randomUUID } from "node:crypto";
+import { QuotaService, SettleOutcome } from "@parley/rpc/quota";
+import { connectPeer, createLogger, Lifecycle, openDatabase } from "@parley/service-kit";
+import { reserve, settle } from "../../../services/quota/src/usage/reservations.store.ts";
+import type { QuotaLoadOptions, QuotaLoadResult } from "./quota-load-options.ts";
+
+type RunTurn = (workspaceId: string, turnId: string) => Promise<void>;
+
+const loadOptions = JSON.parse(process.argv[2] ?? "{}") as QuotaLoadOptions;
+
+function turnByGrpc(): RunTurn {
+  const { target, internalToken } = loadOptions;
+  const client = connectPeer(QuotaService, { target, internalToken }, new Lifecycle(createLogger("bench", "warn")));
+  const options = { timeoutMs: 30_000 };
+  return async (workspaceId, turnId) => {
+    const { month } = await client.reserve({ workspaceId, turnId }, options);
+    await client.settle({ settlements: [{ workspaceId, turnId, outcome: SettleOutcome.DONE, month }] }, options);
+  };
+}
+
+function turnBySql(): RunTurn {
+  const { databaseUrl: url, databasePoolSize: maxConnections } = loadOptions;
+  const database = openDatabase({ url, applicationName: "bench", maxConnections }, createLogger("bench", "warn"));
+  return async (workspaceId, turnId) => {
+    const held = await reserve(database, workspaceId, turnId);
+    const month = held?.status === "held" ? held.month : undefined;
+    await settle(database, [{ workspaceId, turnId, outcome: "done", month }]);
+  };
+}
+
+const runTurn = loadOptions.transport === "grpc" ? turnByGrpc() : turnBySql();
+
+async function measureThroughput(turns: number): Promise<number> {
+  let remaining = turns;
+  const started = performance.now();
+  const caller = async () => {
+    while (remaining > 0) {
+      const workspaceId = loadOptions.workspaceIds[remaining % loadOptions.workspaceIds.length] ?? "";
+      remaining--;
+      await runTurn(workspaceId, randomUUID());
+    }
+  };
+  await Promise.all(Array.from({ length: loadOptions.callers }, caller));
+  return turns / ((performance.now() - started) / 1_000);
+}
+
+// Warm-up.
+await measureThroughput(Math.ceil(loadOptions.turns / 4));
+const result: QuotaLoadResult = { perSecond: await measureThroughput(loadOptions.turns) };
+console.log(JSON.stringify(result));
+process.exit(0);

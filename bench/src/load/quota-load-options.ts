@@ -1,0 +1,20 @@
+/** Configuration of quota-load-generator.ts, passed as JSON on its command line. */
+export type QuotaLoadOptions = {
+  /** `grpc` calls the quota service, `sql` runs the same statements on the database. */
+  transport: "grpc" | "sql";
+  /** `host:port` of the quota service. */
+  target: string;
+  internalToken: string;
+  /** Database URL with the quota service's role. */
+  databaseUrl: string;
+  /** Pool size, the same as the service's. */
+  databasePoolSize: number;
+  workspaceIds: string[];
+  /** Number of concurrent callers. */
+  callers: number;
+  /** Number of turns to reserve and settle. */
+  turns: number;
+};
+
+/** Result that quota-load-generator.ts prints as JSON. */
+export type QuotaLoadResult = { perSecond: number };

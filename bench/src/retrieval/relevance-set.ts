@@ -1,0 +1,49 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+
+export type Split = "dev" | "holdout";
+export type Question = { id: string; split: Split; kind: string; question: string; file: string; passages: string[] };
+/** A question that the documents do not answer. */
+export type UnanswerableQuestion = { id: string; split: Split; question: string };
+
+/** The relevance set; see bench/relevance/README.md. */
+export type RelevanceSet = {
+  documents: { name: string; text: string }[];
+  questions: Question[];
+  unanswerable: UnanswerableQuestion[];
+  /** Unanswerable questions about subjects that the documents mention. */
+  nearMisses: UnanswerableQuestion[];
+};
+
+const FOLDERS = ["Guides", "Reference"];
+
+export function readRelevanceSet(): RelevanceSet {
+  const docs = join(dirname(createRequire(import.meta.url).resolve("fastify")), "docs");
+  const documents = FOLDERS.flatMap((folder) =>
+    readdirSync(join(docs, folder))
+      .filter((file) => file.endsWith(".md"))
+      .map((file) => ({ name: `${folder}/${file}`, text: readFileSync(join(docs, folder, file), "utf8") })),
+  );
+  const read = <T>(name: string) =>
+    JSON.parse(readFileSync(new URL(`../../relevance/${name}.json`, import.meta.url), "utf8")) as T[];
+  return {
+    documents,
+    questions: read("questions"),
+    unanswerable: read("unanswerable"),
+    nearMisses: read("near-misses"),
+  };
+}
+
+/** Returns a text without Markdown markup, on one line and in lower case, for comparing passages. */
+export function plainText(text: string): string {
+  return text
+    .replace(/^\s*>\s?/gm, "")
+    .replace(/!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])/g, "$1")
+    .replace(/<[^>\n]+>/g, "")
+    .replace(/[`*]/g, "")
+    .replace(/(^|\W)_([^_\n]+)_(?=\W)/g, "$1$2")
+    .replace(/^\s*[-+•]\s/gm, "")
+    .replace(/\s+/g, " ")
+    .toLowerCase();
+}

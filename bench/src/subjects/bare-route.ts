@@ -1,9 +1,0 @@
-// The peer of the config endpoint: one route that answers the same JSON and looks at nothing.
-import fastify from "fastify";
-
-const body = JSON.parse(process.env.BODY ?? "{}") as object;
-const app = fastify();
-app.get("/config", () => body);
-
-await app.listen({ host: "127.0.0.1", port: Number(process.env.PORT) });
-console.log("listening");

@@ -1,0 +1,96 @@
+import { fileURLToPath } from "node:url";
+import {
+  freePort,
+  nodeFlags,
+  type RunningProcess,
+  startProcess,
+  startRedis,
+  startTestPostgres,
+} from "@parley/test-support";
+import {
+  createTenant,
+  type System,
+  type SystemOptions,
+  startSystem,
+  type Tenant,
+} from "../../../tests/system/system.ts";
+import { query } from "./sql.ts";
+
+/** Both sides of a comparison: Parley as it runs in a cluster, and the bare relay. Both use the same fake provider. */
+export type Testbed = {
+  system: System;
+  tenant: Tenant;
+  relay: RunningProcess;
+  relayUrl: string;
+  redisUrl: string;
+  /** Returns the pids of Parley's services: edges, conversation, quota, llm-proxy. */
+  servicePids(): number[];
+  stop(): Promise<void>;
+};
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+/** A plan with a cap that no benchmark reaches. */
+export const BENCH_PLAN = "bench";
+
+type TestbedOptions = Pick<SystemOptions, "env" | "llmConfig">;
+
+/**
+ * Starts Redis, PostgreSQL, Parley and the bare relay.
+ *
+ * @param model name of the model, e.g. `tokens-100` or `tokens-100-every-50`; the fake provider derives its reply from it
+ * @param options additional environment and provider settings for the services
+ */
+export async function startTestbed(model: string, options: TestbedOptions = {}): Promise<Testbed> {
+  const redis = await startRedis();
+  try {
+    const testbed = await startTestbedOn(redis.url, model, options);
+    return { ...testbed, stop: () => testbed.stop().finally(() => redis.stop()) };
+  } catch (error) {
+    await redis.stop();
+    throw error;
+  }
+}
+
+async function startTestbedOn(redisUrl: string, model: string, options: TestbedOptions): Promise<Testbed> {
+  const postgres = await startTestPostgres();
+  const system = await startSystem({
+    databaseServerUrl: postgres.url,
+    redisUrl,
+    ...options,
+    env: {
+      ...options.env,
+      // Trust X-Forwarded-For, because each caller sends an address of its own.
+      edge: { TRUSTED_PROXIES: "127.0.0.0/8", LOG_LEVEL: "info", ...options.env?.edge },
+    },
+  });
+  await addUnlimitedPlan(system.database.url);
+  const tenant = await createTenant(system.admin, { plan: BENCH_PLAN, model: `openai:${model}` });
+
+  const port = await freePort();
+  const relay = await startProcess({
+    name: "bare relay",
+    command: process.execPath,
+    args: [...nodeFlags, here("../baselines/bare-relay.ts")],
+    env: { PORT: String(port), OPENAI_BASE_URL: system.provider.url },
+    ready: /listening/,
+  });
+  await relay.waitReady();
+  return {
+    system,
+    tenant,
+    relay,
+    redisUrl,
+    relayUrl: `http://127.0.0.1:${port}/chat`,
+    servicePids: () =>
+      [...system.edges, system.conversation, system.quota, system.llm].map((service) => service.process().pid),
+    async stop() {
+      await relay.kill9();
+      await system.stop();
+      await postgres.stop();
+    },
+  };
+}
+
+async function addUnlimitedPlan(url: string): Promise<void> {
+  await query(url, "INSERT INTO quota.plans (plan, monthly_cap) VALUES ($1, 1000000000)", [BENCH_PLAN]);
+}

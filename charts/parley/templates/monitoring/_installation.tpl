@@ -1,0 +1,25 @@
+{{/* Selects this installation's series. The Prometheus operator sets `namespace`, the PodMonitor sets `release`. */}}
+{{- define "parley.seriesMatchers" -}}
+namespace="{{ .Release.Namespace }}", release="{{ .Release.Name }}"
+{{- end -}}
+
+{{/* Limits an expression of files/alerts.yaml to this installation: (dict "root" $ "expr" …). Every series is parley_…, parley:…, nodejs_… or up. */}}
+{{- define "parley.ownSeries" -}}
+{{- $selector := printf "${1}{%s, ${2}}" (include "parley.seriesMatchers" .root) -}}
+{{- regexReplaceAll `\b(parley[_:][\w:]+|nodejs_\w+|up)\b(?:\{([^}]*)\})?` .expr $selector | replace ", }" "}" -}}
+{{- end -}}
+
+{{/* Limits a dashboard to this installation and gives it a uid, title and tag of its own: (dict "root" $ "json" …). */}}
+{{- define "parley.ownDashboard" -}}
+{{- $installation := printf "%s/%s" .root.Release.Namespace .root.Release.Name -}}
+{{- $matchers := include "parley.seriesMatchers" .root | replace `"` `\"` -}}
+{{- $dashboard := .json | replace `namespace=~\"$namespace\"` $matchers | fromJson -}}
+{{- $_ := set $dashboard "uid" (printf "%s-%s" $dashboard.uid ($installation | sha256sum | trunc 12)) -}}
+{{- $_ := set $dashboard "title" (printf "%s (%s)" $dashboard.title $installation) -}}
+{{- $_ := set $dashboard "tags" (append $dashboard.tags $installation) -}}
+{{- range $dashboard.links }}{{ $_ := set . "tags" (list $installation) }}{{ end -}}
+{{- $variables := list -}}
+{{- range $dashboard.templating.list }}{{ if ne .name "namespace" }}{{ $variables = append $variables . }}{{ end }}{{ end -}}
+{{- $_ := set $dashboard.templating "list" $variables -}}
+{{- toPrettyJson $dashboard -}}
+{{- end -}}

@@ -1,0 +1,51 @@
+import type { RE2JS } from "re2js";
+import { type Instruction, programOf } from "./program.ts";
+
+const OP = { alt: 1, altMatch: 2, capture: 3, emptyWidth: 4, fail: 5, match: 6, nop: 7 } as const;
+const MAX_BMP_CODE_POINT = 0xffff;
+
+/**
+ * Returns the largest number of UTF-16 units in a match of a pattern, or Infinity if there is no bound. It is the length of the longest
+ * path through the pattern's program. Throws if re2js's program has an unexpected form.
+ */
+export function maxMatchLength(compiled: RE2JS): number {
+  const { inst: instructions, start } = programOf(compiled);
+  const lengths = new Map<number, number>();
+
+  /** Returns the length of the longest path from an instruction to a match: -Infinity if there is no path, Infinity if it has a loop. */
+  function longestFrom(at: number, path: ReadonlySet<number>): number {
+    const known = lengths.get(at);
+    if (known !== undefined) return known;
+    if (path.has(at)) return Number.POSITIVE_INFINITY;
+    const instruction = instructions[at];
+    if (instruction === undefined) throw new Error("the pattern cannot be measured");
+    const rest = (to: number) => longestFrom(to, new Set(path).add(at));
+    const length = measure(instruction, rest);
+    lengths.set(at, length);
+    return length;
+  }
+  return Math.max(0, longestFrom(start, new Set()));
+}
+
+function measure({ op, out, arg, runes }: Instruction, rest: (to: number) => number): number {
+  switch (op) {
+    case OP.fail:
+      return Number.NEGATIVE_INFINITY;
+    case OP.match:
+      return 0;
+    case OP.alt:
+    case OP.altMatch:
+      return Math.max(rest(out), rest(arg));
+    case OP.capture:
+    case OP.emptyWidth:
+    case OP.nop:
+      return rest(out);
+    default:
+      return rest(out) + (isWide(runes) ? 2 : 1);
+  }
+}
+
+/** Returns whether an instruction may read a character of two units. One without a list of characters reads any character. */
+function isWide(runes: ArrayLike<number>): boolean {
+  return runes.length === 0 || Array.from(runes).some((rune) => rune > MAX_BMP_CODE_POINT);
+}

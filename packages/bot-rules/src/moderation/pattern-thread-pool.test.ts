@@ -1,0 +1,188 @@
+import { setImmediate as nextTick } from "node:timers/promises";
+import { createLogger, createRegistry, Lifecycle } from "@parley/service-kit";
+import { afterEach, describe, expect, test } from "vitest";
+import { messagePatterns, moderate } from "./moderate.ts";
+import { PatternThreadPool, type PatternThreadPoolOptions } from "./pattern-thread-pool.ts";
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+function startThreads(options: PatternThreadPoolOptions = {}) {
+  const registry = createRegistry("test");
+  const lifecycle = new Lifecycle(createLogger("test", "silent"));
+  closers.push(() => lifecycle.close());
+  const logged: unknown[][] = [];
+  const record = (...line: unknown[]) => void logged.push(line);
+  const threads = new PatternThreadPool({ registry, log: { warn: record, error: record }, lifecycle }, options);
+  const countOf = async (result: string) => {
+    const { values } = (await registry.getSingleMetric("parley_moderation_duration_seconds")?.get()) ?? { values: [] };
+    const named = values as { metricName?: string; labels: { result?: string }; value: number }[];
+    return named.find(({ metricName = "", labels }) => metricName.endsWith("_count") && labels.result === result)
+      ?.value;
+  };
+  const match = (workspaceId: string, patterns: readonly string[], text: string) =>
+    threads.match(workspaceId, { patterns: JSON.stringify(patterns), text, searchFrom: 0, isTextComplete: true });
+  return { threads, match, countOf, logged };
+}
+
+/** Patterns that are slow to match: each new text adds states to the DFA. */
+const slowPatterns = (count: number) =>
+  Array.from({ length: count }, (_, number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`);
+/** As many of these patterns as the size limit permits. A match takes tens of milliseconds. */
+const SLOW = slowPatterns(13);
+const slowText = () =>
+  Array.from({ length: 600 }, () => ["buy", "sell", "a", "go "][Math.floor(Math.random() * 4)]).join("");
+
+const OVERLOADED = { kind: "resource_exhausted", code: "moderation_overloaded" };
+
+describe("moderate", { timeout: 30_000 }, () => {
+  const pattern = (pattern: string, fallback = "") => ({ pattern, reason: `because of ${pattern}`, fallback });
+  test("returns the verdict of the first pattern that matches, with its own fallback or else the bot's", async () => {
+    const { threads } = startThreads();
+    const verdict = (message: string, ...list: ReturnType<typeof pattern>[]) =>
+      moderate(threads, "ws_a", message, messagePatterns(list), "Bot's.");
+    expect(await verdict("how rude", pattern("rude"), pattern("ru", "Own."))).toEqual({
+      reason: "because of rude",
+      fallback: "Bot's.",
+    });
+    expect(await verdict("how rude", pattern("ru", "Own."), pattern("rude"))).toMatchObject({ fallback: "Own." });
+    expect(await verdict("how ＲＵde", pattern("none"), pattern("rude"))).toMatchObject({ reason: "because of rude" });
+    expect(await verdict("kind", pattern("rude"))).toBeUndefined();
+    expect(await verdict("anything")).toBeUndefined();
+  });
+});
+
+describe("a slow match", { timeout: 30_000 }, () => {
+  test("keeps the event loop free and does not delay other workspaces", async () => {
+    const { match } = startThreads({ share: 1, maxWaitMs: 20_000, maxJobMs: 20_000 });
+    // Slow matches of two workspaces at the same time make both threads start.
+    const warm = (workspaceId: string) => match(workspaceId, slowPatterns(50), slowText().repeat(3));
+    await Promise.all([warm("ws_c"), warm("ws_d")]);
+    const ended: string[] = [];
+    const slow = [1, 2, 3].map((number) => match("ws_a", SLOW, slowText()).then(() => ended.push(`slow ${number}`)));
+    for (let number = 0; number < 5; number++)
+      expect(await match("ws_b", ["rude"], "how rude")).toEqual({ index: 0, maxMatchLength: 4 });
+    // A workspace runs one job at a time, so at most one of its slow matches has ended.
+    expect(ended.length).toBeLessThan(2);
+    let ticks = 0;
+    while (ended.length < 3) {
+      await nextTick();
+      ticks++;
+    }
+    expect(ticks).toBeGreaterThan(20);
+    await Promise.all(slow);
+    expect(ended).toEqual(["slow 1", "slow 2", "slow 3"]);
+  });
+
+  test("is refused, counted and logged if its workspace has used its share, and other workspaces are still served", async () => {
+    const { match, countOf, logged } = startThreads({ share: 0.001, maxWaitMs: 2_000 });
+    // On a busy machine starting a thread takes longer than maxWaitMs.
+    const neighbour = () => match("ws_b", ["rude"], "how rude").catch(() => undefined);
+    await expect.poll(neighbour, { timeout: 20_000 }).toBeDefined();
+    const before = (await countOf("wait_timeout")) ?? 0;
+    const results = await Promise.allSettled(Array.from({ length: 40 }, () => match("ws_a", SLOW, slowText())));
+    const refused = results.filter(({ status }) => status === "rejected");
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.length).toBeLessThan(40);
+    for (const each of refused) expect(each).toMatchObject({ reason: OVERLOADED });
+    await expect(match("ws_a", SLOW, "short")).rejects.toMatchObject(OVERLOADED);
+    expect(await countOf("wait_timeout")).toBe(before + refused.length + 1);
+    expect(logged).toContainEqual([{ workspace_id: "ws_a", result: "wait_timeout" }, "pattern job refused"]);
+    expect(await neighbour()).toMatchObject({ index: 0 });
+  });
+
+  test("is refused and its thread terminated after its time limit, and the next job gets another thread", async () => {
+    const { match, countOf } = startThreads({ maxJobMs: 300 });
+    await expect(match("ws_a", slowPatterns(50), slowText().repeat(40))).rejects.toMatchObject(OVERLOADED);
+    expect(await countOf("match_timeout")).toBe(1);
+    const next = () => match("ws_b", ["rude"], "how rude").catch(() => undefined);
+    await expect.poll(next, { timeout: 10_000 }).toMatchObject({ index: 0 });
+  });
+});
+
+describe("a job", { timeout: 30_000 }, () => {
+  test("is refused if more than a million characters of its workspace are queued", async () => {
+    const { match, countOf } = startThreads();
+    const text = "x".repeat(100_000);
+    const results = await Promise.allSettled(Array.from({ length: 14 }, () => match("ws_a", ["rude"], text)));
+    expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(10);
+    expect(await countOf("queue_full")).toBe(4);
+  });
+
+  test("is refused if its thread fails, and the next job gets another thread", async () => {
+    const { threads, match, countOf, logged } = startThreads();
+    const job = { patterns: "not JSON", text: "", searchFrom: 0, isTextComplete: true };
+    await expect(threads.match("ws_a", job)).rejects.toMatchObject(OVERLOADED);
+    expect(await countOf("failed")).toBe(1);
+    expect(logged).toContainEqual([{ error: expect.any(SyntaxError) }, "pattern thread failed"]);
+    expect(await match("ws_a", ["rude"], "how rude")).toMatchObject({ index: 0 });
+  });
+});
+
+test("match throws for a stored pattern that cannot be compiled, and the thread keeps running", {
+  timeout: 30_000,
+}, async () => {
+  const { match, countOf } = startThreads();
+  await expect(match("ws_a", ["ok", "(?=a)"], "ok")).rejects.toThrow("not valid RE2");
+  expect(await countOf("failed")).toBe(0);
+});
+
+test("matches stored patterns beyond the size limit, and logs them once for each thread that compiles them", {
+  timeout: 30_000,
+}, async () => {
+  const { match, logged } = startThreads();
+  const patterns = [...slowPatterns(50), "rude"];
+  for (let count = 0; count < 5; count++)
+    expect(await match("ws_a", patterns, "how rude")).toMatchObject({ index: 50 });
+  const size = expect.any(Number);
+  const entry = [{ workspace_id: "ws_a", size, limit: 2_000 }, "bot's patterns exceed the size limit"];
+  expect([[entry], [entry, entry]]).toContainEqual(logged);
+});
+
+/** A class that takes milliseconds to compile, because re2js looks up the upper and lower case of each character. */
+const SLOW_CLASS = "[a-z\\x{100}-\\x{1ffff}]";
+
+describe("a pattern to save", { timeout: 30_000 }, () => {
+  const check = (pattern: string, others: readonly string[] = [], isForReplies = false) =>
+    startThreads().threads.check("ws_a", { pattern, others, isForReplies });
+
+  test("is accepted together with 99 phrases", async () => {
+    const others = Array.from({ length: 99 }, (_, number) => `\\bphrase ${number} word\\b`);
+    expect(await check("secret", others, true)).toBeUndefined();
+  });
+
+  test.each([
+    ["is not valid RE2", "(?=a)", [], "invalid_argument", "not valid RE2"],
+    ["is too large", ".{0,1000}", [], "pattern_too_large", /its size is 20\d\d, the limit is 300/],
+    [
+      "is too large together with the others",
+      "x{200}",
+      Array.from({ length: 10 }, (_, number) => `x{200}${number}`),
+      "patterns_too_large",
+      /of size 202 their total size is 22\d\d, the limit is 2000/,
+    ],
+    [
+      "takes too long to compile with the others",
+      "rude",
+      Array.from({ length: 40 }, (_, number) => `${SLOW_CLASS.repeat(20)}${number}`),
+      "patterns_too_large",
+      "take too long to compile",
+    ],
+  ])("is refused when it %s", async (_, pattern, others, code, message) => {
+    await expect(check(pattern, others)).rejects.toMatchObject({
+      code,
+      message: message instanceof RegExp ? expect.stringMatching(message) : expect.stringContaining(message),
+    });
+  });
+
+  test("is refused when the check exceeds the time limit of a job", async () => {
+    const { threads, countOf } = startThreads({ maxJobMs: 300 });
+    const others = Array.from({ length: 40 }, (_, number) => `${SLOW_CLASS.repeat(20)}${number}`);
+    await expect(threads.check("ws_a", { pattern: "rude", isForReplies: false, others })).rejects.toMatchObject({
+      code: "patterns_too_large",
+    });
+    expect(await countOf("match_timeout")).toBe(1);
+  });
+});

@@ -1,0 +1,229 @@
+import { Worker } from "node:worker_threads";
+import { type Lifecycle, type Logger, type Registry, ServiceError } from "@parley/service-kit";
+import { type Candidate, MAX_BOT_SIZE, slowToCompileError } from "./acceptance.ts";
+import { type JobOutcome, matchDurations } from "./metrics.ts";
+import { PatternRefused } from "./pattern.ts";
+import type { Answer, Job, Match, MatchJob, Message } from "./thread.ts";
+import { WorkspaceShares } from "./workspace-shares.ts";
+
+const THREAD_URL = new URL("./thread.ts", import.meta.url);
+/** Two, so that a workspace, which runs one job at a time, never occupies all threads. */
+const THREAD_COUNT = 2;
+/** The old generation is four times the cache's 16 MiB. A service that uses 165 MiB without threads stays below 350 MiB with two. */
+const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
+/** Time limit of a job; its thread is terminated. With the largest patterns that can be saved, a match takes about 0.2 s. */
+const MAX_JOB_MS = 3_000;
+/** Time limit in the queue. The first job also waits for a thread to start. */
+const MAX_WAIT_MS = 5_000;
+/** Limit for a workspace's queued text: 250 of the longest messages. */
+const MAX_WAITING_CHARACTERS = 1_000_000;
+/** A workspace's share of the time of one thread. */
+const SHARE = 0.25;
+
+const OVERLOADED = "the workspace's moderation patterns take too long to match; try again later";
+
+export type PatternThreadPoolDeps = {
+  registry: Registry;
+  log: Pick<Logger, "warn" | "error">;
+  lifecycle: Pick<Lifecycle, "onClose">;
+};
+
+export type PatternThreadPoolOptions = { maxJobMs?: number; maxWaitMs?: number; share?: number };
+
+type Thread = { worker: Worker; isReady: boolean; running: QueuedJob | undefined; startedAtMs: number };
+
+/** A job with its caller's promise. */
+type QueuedJob = {
+  job: Job;
+  workspaceId: string;
+  enqueuedAtMs: number;
+  resolve: (answer: Answer) => void;
+  reject: (error: Error) => void;
+  /** Enforces the time limit in the queue, then the time limit of the job. */
+  timer: NodeJS.Timeout | undefined;
+};
+
+/**
+ * Thread pool for matching and checking patterns. Patterns and texts that are slow on purpose cannot delay other workspaces: the event
+ * loop stays free, and a workspace runs one job at a time within its share of a thread's time. A job that exceeds a limit is refused; the
+ * caller must then treat its text as unmoderated and not show it.
+ */
+export class PatternThreadPool {
+  readonly #log: PatternThreadPoolDeps["log"];
+  readonly #durations: ReturnType<typeof matchDurations>;
+  readonly #options: Required<PatternThreadPoolOptions>;
+  readonly #shares: WorkspaceShares;
+  readonly #threads = new Set<Thread>();
+  /** Queued jobs by workspace. Round robin: the workspace that was served last is at the end. */
+  readonly #queues = new Map<string, QueuedJob[]>();
+  /** Dispatches again when a workspace has regained its share. */
+  #dispatchTimer: NodeJS.Timeout | undefined;
+
+  constructor({ registry, log, lifecycle }: PatternThreadPoolDeps, options: PatternThreadPoolOptions = {}) {
+    this.#log = log;
+    this.#durations = matchDurations(registry);
+    this.#options = { maxJobMs: MAX_JOB_MS, maxWaitMs: MAX_WAIT_MS, share: SHARE, ...options };
+    this.#shares = new WorkspaceShares(this.#options.share);
+    lifecycle.onClose("pattern threads", () => this.#close());
+  }
+
+  /** Matches a text. Throws ServiceError `moderation_overloaded` if the job exceeds a limit. */
+  async match(workspaceId: string, job: Omit<MatchJob, "kind">): Promise<Match> {
+    const answer = await this.#enqueue(workspaceId, { kind: "match", ...job });
+    if (answer.kind !== "matched") throw new Error(`a stored pattern cannot be used: ${describe(answer)}`);
+    const { match, compiledSize: size = 0 } = answer;
+    if (size > MAX_BOT_SIZE)
+      this.#log.warn({ workspace_id: workspaceId, size, limit: MAX_BOT_SIZE }, "bot's patterns exceed the size limit");
+    return match;
+  }
+
+  /**
+   * Throws PatternRefused if the pattern may not be saved. Like `match`, throws ServiceError `moderation_overloaded` if the job exceeds a
+   * limit.
+   */
+  async check(workspaceId: string, candidate: Candidate): Promise<void> {
+    const answer = await this.#enqueue(workspaceId, { kind: "check", ...candidate });
+    if (answer.kind !== "checked") throw new Error(`a pattern cannot be checked: ${describe(answer)}`);
+    const { refusal } = answer;
+    if (refusal !== undefined) throw new PatternRefused(refusal.code, refusal.message);
+  }
+
+  #enqueue(workspaceId: string, job: Job): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const queuedJob: QueuedJob = {
+        job,
+        workspaceId,
+        enqueuedAtMs: performance.now(),
+        resolve,
+        reject,
+        timer: undefined,
+      };
+      const queue = this.#queues.get(workspaceId) ?? [];
+      if (queue.reduce((sum, each) => sum + charactersOf(each.job), charactersOf(job)) > MAX_WAITING_CHARACTERS) {
+        this.#refuse(queuedJob, "queue_full");
+        return;
+      }
+      queuedJob.timer = setTimeout(() => this.#timeOutInQueue(queuedJob), this.#options.maxWaitMs);
+      this.#queues.set(workspaceId, [...queue, queuedJob]);
+      this.#dispatch();
+    });
+  }
+
+  /** Starts the next permitted job on each free thread. */
+  #dispatch(): void {
+    clearTimeout(this.#dispatchTimer);
+    const now = performance.now();
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const [workspaceId, queue] of this.#queues) {
+      if (this.#isRunning(workspaceId)) continue;
+      const untilPermittedMs = this.#shares.waitMs(workspaceId, now);
+      if (untilPermittedMs > 0) {
+        nextMs = Math.min(nextMs, untilPermittedMs);
+        continue;
+      }
+      const thread = this.#freeThread();
+      // The next thread that becomes free dispatches again.
+      if (thread === undefined) return;
+      const [queuedJob, ...others] = queue;
+      this.#queues.delete(workspaceId);
+      if (others.length > 0) this.#queues.set(workspaceId, others);
+      if (queuedJob !== undefined) this.#start(thread, queuedJob);
+    }
+    if (nextMs < Number.POSITIVE_INFINITY) this.#dispatchTimer = setTimeout(() => this.#dispatch(), Math.ceil(nextMs));
+  }
+
+  #isRunning(workspaceId: string): boolean {
+    return [...this.#threads].some(({ running }) => running?.workspaceId === workspaceId);
+  }
+
+  /** Returns a free thread, undefined if all are busy or starting. Starts missing threads. */
+  #freeThread(): Thread | undefined {
+    while (this.#threads.size < THREAD_COUNT) this.#startThread();
+    return [...this.#threads].find(({ isReady, running }) => isReady && running === undefined);
+  }
+
+  #startThread(): void {
+    const worker = new Worker(THREAD_URL, { resourceLimits: RESOURCE_LIMITS });
+    worker.unref();
+    const thread: Thread = { worker, isReady: false, running: undefined, startedAtMs: 0 };
+    this.#threads.add(thread);
+    worker.on("message", ({ answer, workMs }: Message) => {
+      if (answer.kind === "ready") thread.isReady = true;
+      else this.#finish(thread, answer, workMs);
+      this.#dispatch();
+    });
+    worker.on("error", (error) => {
+      this.#log.error({ error }, "pattern thread failed");
+      this.#endThread(thread, "failed");
+    });
+  }
+
+  #start(thread: Thread, queuedJob: QueuedJob): void {
+    clearTimeout(queuedJob.timer);
+    queuedJob.timer = setTimeout(() => this.#endThread(thread, "match_timeout"), this.#options.maxJobMs);
+    thread.running = queuedJob;
+    thread.startedAtMs = performance.now();
+    thread.worker.postMessage(queuedJob.job);
+  }
+
+  #finish(thread: Thread, answer: Answer, workMs: number): void {
+    const queuedJob = thread.running;
+    if (queuedJob === undefined) return;
+    thread.running = undefined;
+    this.#shares.charge(queuedJob.workspaceId, workMs, performance.now());
+    this.#observe(queuedJob, "ok");
+    queuedJob.resolve(answer);
+  }
+
+  /** Terminates a thread and refuses its job. */
+  #endThread(thread: Thread, result: JobOutcome): void {
+    if (!this.#threads.delete(thread)) return;
+    void thread.worker.terminate();
+    const { running: queuedJob, startedAtMs } = thread;
+    if (queuedJob !== undefined) {
+      const now = performance.now();
+      this.#shares.charge(queuedJob.workspaceId, now - startedAtMs, now);
+      this.#refuse(queuedJob, result);
+    }
+    this.#dispatch();
+  }
+
+  #timeOutInQueue(queuedJob: QueuedJob): void {
+    const queue = (this.#queues.get(queuedJob.workspaceId) ?? []).filter((each) => each !== queuedJob);
+    if (queue.length === 0) this.#queues.delete(queuedJob.workspaceId);
+    else this.#queues.set(queuedJob.workspaceId, queue);
+    this.#refuse(queuedJob, "wait_timeout");
+  }
+
+  #refuse(queuedJob: QueuedJob, result: JobOutcome): void {
+    this.#observe(queuedJob, result);
+    const { job, workspaceId, reject } = queuedJob;
+    this.#log.warn({ workspace_id: workspaceId, result }, "pattern job refused");
+    // A check of slow patterns is the author's mistake, not an overload.
+    if (job.kind === "check" && result === "match_timeout") reject(slowToCompileError());
+    else reject(new ServiceError("resource_exhausted", "moderation_overloaded", OVERLOADED));
+  }
+
+  #observe({ enqueuedAtMs, timer }: QueuedJob, result: JobOutcome): void {
+    clearTimeout(timer);
+    this.#durations.observe({ result }, (performance.now() - enqueuedAtMs) / 1_000);
+  }
+
+  async #close(): Promise<void> {
+    clearTimeout(this.#dispatchTimer);
+    const threads = [...this.#threads];
+    this.#threads.clear();
+    const queued = [...this.#queues.values()].flat();
+    this.#queues.clear();
+    for (const each of [...queued, ...threads.flatMap(({ running }) => running ?? [])]) this.#refuse(each, "failed");
+    await Promise.all(threads.map(({ worker }) => worker.terminate()));
+  }
+}
+
+function charactersOf(job: Job): number {
+  return job.kind === "match" ? job.text.length : job.others.join("").length;
+}
+
+function describe(answer: Answer): string {
+  return "refusal" in answer && answer.refusal !== undefined ? answer.refusal.message : answer.kind;
+}

@@ -1,0 +1,106 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { type Client, Server, ServerCredentials, status } from "@grpc/grpc-js";
+import { afterEach, describe, expect, test } from "vitest";
+import { openChannel } from "./channel.ts";
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+const bytes = (value: Buffer) => value;
+
+/** Starts a server whose only method returns its own address. Resolves with the address. */
+async function startPeer(host: string, port = 0): Promise<string> {
+  const server = new Server();
+  const bound = await new Promise<number>((resolve, reject) =>
+    server.bindAsync(`${host}:${port}`, ServerCredentials.createInsecure(), (error, at) =>
+      error ? reject(error) : resolve(at),
+    ),
+  );
+  const definition = {
+    path: "/test.Peer/Address",
+    requestStream: false,
+    responseStream: false,
+    requestSerialize: bytes,
+    requestDeserialize: bytes,
+    responseSerialize: bytes,
+    responseDeserialize: bytes,
+  };
+  server.addService({ address: definition }, { address: (_: unknown, reply: Reply) => reply(null, Buffer.from(host)) });
+  cleanUps.push(() => server.forceShutdown());
+  return `${host}:${bound}`;
+}
+
+type Reply = (error: null, value: Buffer) => void;
+
+/** Returns a port on which nothing listens. */
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+function connect(target: string): Client {
+  const channel = openChannel({ target, retryable: [] });
+  cleanUps.push(() => channel.close());
+  return channel;
+}
+
+/** Sends a call that does not wait for a connection longer than 5 s. Resolves with the address of the server that answered. */
+function call(channel: Client): Promise<string> {
+  return new Promise((resolve, reject) =>
+    channel.makeUnaryRequest(
+      "/test.Peer/Address",
+      bytes,
+      bytes,
+      Buffer.alloc(0),
+      { deadline: Date.now() + 5_000 },
+      (error, value) => (error ? reject(error) : resolve(String(value))),
+    ),
+  );
+}
+
+describe("a target with several names", () => {
+  test("is served by the second name while every address of the first refuses connections", async () => {
+    const peer = await startPeer("127.0.0.1");
+    const channel = connect(`names:///127.0.0.2:${await closedPort()},${peer}`);
+    for (let count = 0; count < 20; count++) expect(await call(channel)).toBe("127.0.0.1");
+  });
+
+  test("is served by the second name while the first does not resolve", async () => {
+    const peer = await startPeer("127.0.0.1");
+    const channel = connect(`names:///nowhere.invalid:9000,${peer}`);
+    expect(await call(channel)).toBe("127.0.0.1");
+  });
+
+  test("spreads its calls over the addresses of all names", async () => {
+    const first = await startPeer("127.0.0.1");
+    const second = await startPeer("127.0.0.2");
+    const channel = connect(`names:///${first},${second}`);
+    const answers = async () => {
+      const all = await Promise.all(Array.from({ length: 20 }, () => call(channel)));
+      return all.filter((each) => each === "127.0.0.1").length;
+    };
+    await expect.poll(answers).toBe(10);
+  });
+
+  test("fails with UNAVAILABLE when no name resolves", async () => {
+    const channel = connect("names:///nowhere.invalid:9000,neither.invalid:9000");
+    await expect(call(channel)).rejects.toMatchObject({ code: status.UNAVAILABLE });
+  });
+
+  test("goes on when the server behind one name ends", async () => {
+    const first = await startPeer("127.0.0.1");
+    const channel = connect(`names:///${first},${await startPeer("127.0.0.2")}`);
+    await call(channel);
+    // Ends the second server, which was started last.
+    await cleanUps.splice(-2, 1)[0]?.();
+    await expect.poll(async () => call(channel).catch(() => "failed")).toBe("127.0.0.1");
+    for (let count = 0; count < 20; count++) expect(await call(channel)).toBe("127.0.0.1");
+  });
+});

@@ -1,0 +1,57 @@
+import { type ChannelOptions, experimental } from "@grpc/grpc-js";
+
+type Target = experimental.GrpcUri;
+type Endpoints = Parameters<experimental.ResolverListener>[0];
+
+/**
+ * Resolves several DNS names and uses the addresses of all: `names:///quota-headless:9000,quota:9000`. In Kubernetes, the first is a
+ * headless Service, with an address for each replica. The second is a ClusterIP Service with one address that always leads to a ready
+ * replica. When every cached answer for the first names a replica that is gone, the channel still has the second. Certificates are verified
+ * against the first name.
+ */
+class NamesResolver implements experimental.Resolver {
+  readonly #listener: experimental.ResolverListener;
+  readonly #resolvers: experimental.Resolver[];
+  /** The last result of each name; undefined until it arrives. */
+  readonly #results: (Endpoints | undefined)[];
+
+  constructor(target: Target, listener: experimental.ResolverListener, options: ChannelOptions) {
+    this.#listener = listener;
+    const targets = dnsTargets(target);
+    this.#results = targets.map(() => undefined);
+    this.#resolvers = targets.map((each, index) =>
+      experimental.createResolver(each, (endpoints) => this.#report(index, endpoints), options),
+    );
+  }
+
+  static getDefaultAuthority(target: Target): string {
+    return namesOf(target)[0] ?? "";
+  }
+
+  updateResolution(): void {
+    for (const each of this.#resolvers) each.updateResolution();
+  }
+
+  destroy(): void {
+    for (const each of this.#resolvers) each.destroy();
+    this.#results.fill(undefined);
+  }
+
+  /** Reports the addresses of all names so far. Reports an error only when no name has an address and none is pending. */
+  #report(index: number, result: Endpoints): boolean {
+    this.#results[index] = result;
+    const endpoints = this.#results.flatMap((each) => (each?.ok ? each.value : []));
+    if (endpoints.length > 0) return this.#listener(experimental.statusOrFromValue(endpoints), {}, null, "");
+    if (this.#results.includes(undefined)) return true;
+    return this.#listener(result, {}, null, "");
+  }
+}
+
+const namesOf = ({ path }: Target): string[] => path.split(",");
+
+const dnsTargets = (target: Target): Target[] => namesOf(target).map((path) => ({ ...target, scheme: "dns", path }));
+
+/** Registers the scheme `names` for the targets of channels. */
+export function registerNamesResolver(): void {
+  experimental.registerResolver("names", NamesResolver);
+}

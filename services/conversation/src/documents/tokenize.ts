@@ -1,0 +1,22 @@
+const WORDS = new Intl.Segmenter(undefined, { granularity: "word" });
+const PARTS = /\p{Lu}?[\p{Ll}\p{M}]+|\p{Lu}+(?!\p{Ll})|[\p{L}\p{M}]+|\p{N}+/gu;
+/** Longer words are data rather than language, and PostgreSQL limits the length of a lexeme. */
+const MAX_WORD_CHARACTERS = 100;
+
+/**
+ * Returns the words of a text for indexing and searching, in lower case and in order. Segments scripts without spaces between words, too.
+ * A compound identifier (`keepAliveTimeout`, `request.body`) is followed by its parts, because people search for either.
+ */
+export function tokenize(text: string): string[] {
+  const words: string[] = [];
+  for (const { segment, isWordLike } of WORDS.segment(text.normalize("NFKC").replaceAll("’", "'"))) {
+    if (!isWordLike || segment.length > MAX_WORD_CHARACTERS) continue;
+    const compound = segment.replace(/^[_.']+|[_.']+$/g, "");
+    const parts = /[\p{Ll}\p{N}]\p{Lu}|\p{L}[._:]\p{L}|\p{Lu}\p{Lu}\p{Ll}/u.test(compound)
+      ? (compound.match(PARTS) ?? [])
+      : [];
+    for (const word of parts.length > 1 ? [compound, ...parts] : [compound])
+      if (word !== "") words.push(word.toLowerCase());
+  }
+  return words;
+}

@@ -1,0 +1,1 @@
+export { configBody } from "./config-body.ts";

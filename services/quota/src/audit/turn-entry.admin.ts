@@ -1,0 +1,26 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { BooksAdminService } from "@parley/rpc/quota";
+import { type Database, isWorkspaceId } from "@parley/service-kit";
+import { requireTurnId } from "../usage/index.ts";
+import { readTurnEntry } from "./turn-entry.store.ts";
+
+/** Implements the admin service that reads single turns of the usage accounting. */
+export function turnEntryAdmin(database: Database): ServiceImpl<typeof BooksAdminService> {
+  return {
+    async getTurnEntry(request) {
+      const turnId = requireTurnId(request.turnId);
+      const entry = isWorkspaceId(request.workspaceId)
+        ? await readTurnEntry(database, request.workspaceId, turnId)
+        : undefined;
+      if (entry === undefined) return { entry: {} };
+      const { state, month, heldAt, settledAt, countedAt } = entry;
+      return {
+        entry: { state, month, heldAt: toText(heldAt), settledAt: toText(settledAt), countedAt: toText(countedAt) },
+      };
+    },
+  };
+}
+
+function toText(time: Date | null): string {
+  return time?.toISOString() ?? "";
+}

@@ -1,0 +1,126 @@
+import { describeWith } from "@parley/test-support";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
+import { type BrowserKind, launchChromium } from "./chromium.ts";
+import type {} from "./global-setup.ts";
+import { Service } from "./service.ts";
+import { type Site, startSite } from "./site.ts";
+import { WidgetPage } from "./widget-page.ts";
+
+/** The page to visit. */
+export interface Visit {
+  /** Attributes of the script element, in addition to its key. */
+  readonly attributes?: Readonly<Record<string, string>>;
+  readonly publicKey?: string;
+  /** Attributes of the html element. Default: `lang="en"`. */
+  readonly htmlAttributes?: string;
+  /** False for a page that does not use the script element to start the widget. */
+  readonly isEmbedded?: boolean;
+  /** The complete page. Replaces the other HTML fields. */
+  readonly html?: string;
+  /** The contents of the page's head and main element. */
+  readonly head?: string;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly context?: BrowserContextOptions;
+  /** Opens another tab in this page's browser context. */
+  readonly sameVisitorAs?: WidgetPage;
+  /** Runs before the page is opened. */
+  readonly prepare?: (page: Page) => Promise<unknown>;
+}
+
+/** The service, a customer's site on another origin, and a browser, for one test file. */
+export class BrowserFixture {
+  readonly #contexts = new Set<BrowserContext>();
+  #pages = 0;
+  #parts: { readonly service: Service; readonly site: Site; readonly browser: Browser } | undefined;
+
+  async open(kind: BrowserKind): Promise<void> {
+    const system = inject("system");
+    if (!system) throw new Error("the global setup did not start a system");
+    const [service, site, browser] = await Promise.all([Service.open(system), startSite(), launchChromium(kind)]);
+    this.#parts = { service, site, browser };
+  }
+
+  async close(): Promise<void> {
+    await this.#parts?.browser.close();
+    await Promise.all([this.#parts?.site.close(), this.#parts?.service.close()]);
+  }
+
+  /** Closes the browser contexts of a test. */
+  async clear(): Promise<void> {
+    await Promise.all([...this.#contexts].map((context) => context.close()));
+    this.#contexts.clear();
+    this.service.nextVisitor();
+  }
+
+  get #open() {
+    if (!this.#parts) throw new Error("the fixture is not open");
+    return this.#parts;
+  }
+  get service(): Service {
+    return this.#open.service;
+  }
+  get site(): Site {
+    return this.#open.site;
+  }
+
+  /** Opens a browser context that is closed after the test. */
+  async newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
+    const context = await this.#open.browser.newContext({ viewport: { width: 1000, height: 760 }, ...options });
+    this.#contexts.add(context);
+    return context;
+  }
+
+  /** Returns the script element that embeds the widget. */
+  embed(attributes: Readonly<Record<string, string>> = {}, publicKey = this.service.bot.publicKey): string {
+    const all = Object.entries({ ...attributes, "data-public-key": publicKey });
+    const attributeText = all.map(([name, value]) => `${name}="${value.replaceAll('"', "&quot;")}"`).join(" ");
+    return `<script async src="${this.service.url}/widget.js" ${attributeText}></script>`;
+  }
+
+  /** Opens a page that embeds the widget. The page's errors are in `problems`. */
+  async visit(visit: Visit = {}): Promise<WidgetPage> {
+    const context = visit.sameVisitorAs?.page.context() ?? (await this.newContext(visit.context));
+    const page = await context.newPage();
+    const widget = new WidgetPage(page, this.service.url);
+    await visit.prepare?.(page);
+    const embed = visit.isEmbedded === false ? "" : this.embed(visit.attributes, visit.publicKey);
+    const html = `<!doctype html><html ${visit.htmlAttributes ?? 'lang="en"'}><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>A customer's page</title>
+<link rel="icon" href="data:,">${visit.head ?? ""}${embed}</head>
+<body><main>${visit.body ?? '<h1>A shop</h1><p>With <a href="#terms">terms</a>.</p>'}</main></body></html>`;
+    await page.goto(this.site.page(`/page-${++this.#pages}`, visit.html ?? html, visit.headers));
+    return widget;
+  }
+
+  /** Opens a page that embeds the widget, and opens the panel with the mouse. */
+  async visitAndOpen(visit: Visit = {}): Promise<WidgetPage> {
+    const widget = await this.visit(visit);
+    await widget.open();
+    return widget;
+  }
+}
+
+/** Runs a suite in Chromium's headless shell. Without Chromium the suite is skipped and reported. */
+export const describeInBrowser = (name: string, suite: (fixture: BrowserFixture) => void) =>
+  describeIn("headless-shell", name, suite);
+
+/** Runs a suite in the full browser, for tests of tabs, storage, site isolation and rendering. */
+export const describeInFullBrowser = (name: string, suite: (fixture: BrowserFixture) => void) =>
+  describeIn("full", name, suite);
+
+function describeIn(kind: BrowserKind, name: string, suite: (fixture: BrowserFixture) => void): void {
+  describeWith("chromium", name, () => {
+    const fixture = new BrowserFixture();
+    beforeAll(() => fixture.open(kind));
+    afterEach(() => fixture.clear());
+    afterAll(() => fixture.close());
+    suite(fixture);
+  });
+}
+
+/** Polls `read` until it matches. */
+export function eventually<Value>(read: () => Value | Promise<Value>, timeoutMs = 10_000) {
+  return expect.poll(read, { timeout: timeoutMs, interval: 50 });
+}

@@ -1,0 +1,49 @@
+import { type SampleShop, startSampleShop } from "@parley/sample-shop";
+import { expect, it } from "vitest";
+import { describeInFullBrowser, eventually } from "./fixture.ts";
+import { WidgetPage } from "./widget-page.ts";
+
+describeInFullBrowser("sample shop", (fixture) => {
+  const withShop = async (test: (shop: SampleShop, widget: WidgetPage) => Promise<void>) => {
+    const { url, bot } = fixture.service;
+    const shop = await startSampleShop({ port: 0, host: "localhost", edgeUrl: url, publicKey: bot.publicKey });
+    const page = await (await fixture.newContext()).newPage();
+    try {
+      await test(shop, new WidgetPage(page, url));
+    } finally {
+      await shop.close();
+    }
+  };
+
+  it("runs the widget without violating its Content Security Policy", () =>
+    withShop(async ({ url }, widget) => {
+      await widget.page.goto(url);
+      await widget.launcher.waitFor();
+      expect(await widget.violations()).toEqual([]);
+      await widget.page.getByRole("button", { name: "Ask about it" }).first().click();
+      await eventually(() => widget.texts()).toContain("Tell me about the stoneware mug.");
+      await widget.ratable.waitFor();
+      await widget.page.getByRole("link", { name: "Delivery and returns" }).click();
+      await widget.page.getByRole("button", { name: "Ask something else" }).click();
+      await eventually(() => widget.texts()).toHaveLength(2);
+      expect(widget.problems).toEqual([]);
+    }));
+
+  it("switches theme, position, language and direction", () =>
+    withShop(async ({ url }, widget) => {
+      const { page } = widget;
+      await page.goto(url);
+      await page.getByLabel("Theme").selectOption("dark");
+      await page.getByLabel("Position").selectOption("bottom-left");
+      await page.getByLabel("Language").selectOption("ar");
+      await page.getByLabel("Page direction").selectOption("rtl");
+      await page.getByRole("button", { name: "Show" }).click();
+      await widget.open();
+      expect((await widget.panel.boundingBox())?.x).toBe(20);
+      const { direction, backgroundColor } = await widget.panel.evaluate((panel) => getComputedStyle(panel));
+      expect([direction, backgroundColor]).toEqual(["rtl", "rgb(22, 24, 29)"]);
+      expect(await widget.violations()).toEqual([]);
+      await page.getByRole("link", { name: "Delivery and returns" }).click();
+      expect(await page.getByLabel("Language").inputValue()).toBe("ar");
+    }));
+});

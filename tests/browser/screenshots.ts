@@ -1,0 +1,99 @@
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import pixelmatch from "pixelmatch";
+import { PNG } from "pngjs";
+
+const REFERENCES = join(import.meta.dirname, "references");
+/** Where a failed comparison stores its images; not committed. */
+const DIFFERENCES = join(import.meta.dirname, "differences");
+
+/**
+ * Both images are averaged over blocks, which ignores differences in anti-aliasing. Up to `allowed` blocks may differ by more than `threshold`
+ * (0 to 1). Small blocks detect small changes such as an icon; large blocks detect a slight color change of a large surface.
+ */
+const SCALES = [
+  { blockPx: 4, threshold: 0.06, allowed: 5 },
+  { blockPx: 8, threshold: 0.015, allowed: 40 },
+] as const;
+
+/** The color difference, from 0 to 1, above which the difference image shows a pixel in red. */
+const VISIBLE = 0.1;
+
+/** Returns a text for each way in which two PNG images differ; empty if they look the same. */
+export function differences(expected: Buffer, actual: Buffer): string[] {
+  const [one, other] = [PNG.sync.read(expected), PNG.sync.read(actual)];
+  if (one.width !== other.width || one.height !== other.height) {
+    return [`the size is ${other.width} by ${other.height} pixels instead of ${one.width} by ${one.height}`];
+  }
+  return SCALES.flatMap(({ blockPx, threshold, allowed }) => {
+    const [before, now] = [averageBlocks(one, blockPx), averageBlocks(other, blockPx)];
+    // Counts anti-aliased pixels too: averaging already removed their differences.
+    const options = { threshold, includeAA: true };
+    const blocks = pixelmatch(before.data, now.data, undefined, before.width, before.height, options);
+    const problem = `${blocks} blocks of ${blockPx} by ${blockPx} pixels differ by more than ${threshold}; at most ${allowed} may`;
+    return blocks > allowed ? [problem] : [];
+  });
+}
+
+/** Returns an image with one pixel for each block: the block's average. */
+function averageBlocks({ width, height, data }: PNG, blockPx: number): PNG {
+  const small = new PNG({ width: Math.ceil(width / blockPx), height: Math.ceil(height / blockPx) });
+  const sums = new Float64Array(small.data.length);
+  const counts = new Uint32Array(small.width * small.height);
+  for (let at = 0; at < data.length; at++) {
+    const pixel = at >> 2;
+    const [x, y] = [pixel % width, Math.floor(pixel / width)];
+    const block = Math.floor(y / blockPx) * small.width + Math.floor(x / blockPx);
+    sums[block * 4 + (at & 3)] = (sums[block * 4 + (at & 3)] ?? 0) + (data[at] ?? 0);
+    counts[block] = (counts[block] ?? 0) + (at & 1);
+  }
+  for (const [at, sum] of sums.entries()) {
+    // `counts` has two entries per pixel, because it counts only the odd bytes of four.
+    small.data[at] = Math.round((2 * sum) / (counts[at >> 2] ?? 2));
+  }
+  return small;
+}
+
+/**
+ * Throws if an image differs from its reference; the error lists the image files. With PARLEY_UPDATE_LOOK=1 the image becomes the
+ * reference instead.
+ */
+export async function expectScreenshot(name: string, actual: Buffer): Promise<void> {
+  const reference = join(REFERENCES, `${name}.png`);
+  const drawn = join(DIFFERENCES, `${name}.png`);
+  const difference = join(DIFFERENCES, `${name}.difference.png`);
+  if (process.env.PARLEY_UPDATE_LOOK) {
+    await mkdir(REFERENCES, { recursive: true });
+    await writeFile(reference, actual);
+    return;
+  }
+  await Promise.all([rm(drawn, { force: true }), rm(difference, { force: true })]);
+  const expected = await readFile(reference).catch(() => undefined);
+  const problems = expected ? differences(expected, actual) : ["there is no reference"];
+  if (problems.length > 0) {
+    await mkdir(DIFFERENCES, { recursive: true });
+    await Promise.all([writeFile(drawn, actual), writeFile(difference, differenceImage(expected ?? actual, actual))]);
+    const relativePath = (file: string) => relative(process.cwd(), file);
+    throw new Error(
+      [
+        `"${name}" differs from its reference: ${problems.join("; ")}.`,
+        `  reference   ${relativePath(reference)}`,
+        `  actual      ${relativePath(drawn)}`,
+        `  difference  ${relativePath(difference)}, in red`,
+        "If the change is intended: run npx --yes pnpm@12 look:update, check the images and commit them.",
+      ].join("\n"),
+    );
+  }
+}
+
+/** Returns the reference, faded, with the differences in red; if the sizes differ, the actual image. */
+function differenceImage(expected: Buffer, actual: Buffer): Buffer {
+  const [one, other] = [PNG.sync.read(expected), PNG.sync.read(actual)];
+  const { width, height } = one;
+  if (width !== other.width || height !== other.height) {
+    return actual;
+  }
+  const drawn = new PNG({ width, height });
+  pixelmatch(one.data, other.data, drawn.data, width, height, { threshold: VISIBLE, includeAA: true });
+  return PNG.sync.write(drawn);
+}

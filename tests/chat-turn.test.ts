@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { chat, exportTranscript } from "./system/chat.ts";
+import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
+
+let system: System;
+let tenant: Tenant;
+beforeAll(async () => {
+  system = await startSystem();
+  tenant = await createTenant(system.admin);
+});
+afterAll(() => system?.stop());
+
+test("answers, stores, counts and exports a visitor's message", async () => {
+  const session = crypto.randomUUID();
+  const reply = await chat(system.url(), tenant, { session_id: session });
+  expect(reply.events.map(({ event }) => event)).toEqual([
+    "meta",
+    ...reply.events.slice(1, -1).map(() => "token"),
+    "done",
+  ]);
+  expect(reply.text).toBe("Hello from the scripted provider, token by token.");
+  expect(reply.done).toMatchObject({ finish_reason: "stop", tokens_in: 21, tokens_out: 34, model: "openai:default" });
+
+  const { workspaceId } = tenant;
+  await expect
+    .poll(async () => (await system.admin.workspaces.showUsage({ workspaceId })).usage)
+    .toMatchObject({ used: 1, held: 0 });
+  const response = await exportTranscript(system, tenant, session);
+  expect(await response.json()).toMatchObject({
+    session: { id: session },
+    messages: [{ role: "user" }, { role: "assistant", status: "done" }],
+  });
+});

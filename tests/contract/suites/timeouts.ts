@@ -1,0 +1,91 @@
+import { randomUUID } from "node:crypto";
+import { request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { readSse } from "@parley/test-support";
+import { expect, test } from "vitest";
+import { createTenant } from "../../system/system.ts";
+import { createApi } from "../support/api.ts";
+import { type ContractSystem, transcript } from "../support/contract-system.ts";
+
+/** Slow scenarios that start with the system and are checked after most other suites. */
+export type Timeouts = {
+  heartbeat: Promise<{ silenceMs: number; afterwards: string }>;
+  drip: Promise<{ closedAfterMs: number }>;
+  orphan: Promise<{ status: unknown; content: unknown; afterMs: number }>;
+};
+
+export function startTimeouts(system: ContractSystem): Timeouts {
+  const scenarios = { heartbeat: waitForHeartbeat(system), drip: dripRequest(system), orphan: orphanTurn(system) };
+  // The test that awaits the promise reports its failure; without this the process would report an unhandled rejection.
+  for (const scenario of Object.values(scenarios)) scenario.catch(() => undefined);
+  return scenarios;
+}
+
+export function timeoutsSuite(timeouts: () => Timeouts): void {
+  test("a silent stream gets a heartbeat comment after 15 s [D21/1]", async () => {
+    const { silenceMs, afterwards } = await timeouts().heartbeat;
+    expect(silenceMs).toBeGreaterThan(14_500);
+    expect(silenceMs).toBeLessThan(17_000);
+    expect(afterwards).toBe("done");
+  });
+
+  test("a request body sent at one byte a second is closed at the request timeout [H/7]", async () => {
+    const { closedAfterMs } = await timeouts().drip;
+    expect(closedAfterMs).toBeGreaterThan(29_000);
+    expect(closedAfterMs).toBeLessThan(34_000);
+  });
+
+  test("the turn of a killed edge is closed as interrupted within 60 s [D17/2]", async () => {
+    const { status, afterMs } = await timeouts().orphan;
+    expect(status).toBe("interrupted");
+    expect(afterMs).toBeLessThan(60_000);
+  });
+}
+
+async function waitForHeartbeat({ admin, api }: ContractSystem): Promise<{ silenceMs: number; afterwards: string }> {
+  const tenant = await createTenant(admin, { model: "patient:first-17000" });
+  let silentSince = 0;
+  let silenceMs = 0;
+  let afterwards = "";
+  for await (const item of readSse(await api.openChat(tenant))) {
+    if ("comment" in item) silenceMs ||= item.at - silentSince;
+    else if (item.event === "meta") silentSince = item.at;
+    else afterwards = item.event;
+  }
+  return { silenceMs, afterwards };
+}
+
+async function dripRequest(system: ContractSystem): Promise<{ closedAfterMs: number }> {
+  const startedAt = performance.now();
+  const headers = { "content-length": "1000", origin: "https://shop.example" };
+  const call = request(`${system.url()}/api/chat/`, { method: "POST", headers });
+  const closed = new Promise((resolve) => {
+    call.once("close", resolve);
+    call.once("error", resolve);
+    call.once("response", (response) => response.resume().once("close", resolve));
+  });
+  const drip = setInterval(() => call.write(" "), 1_000);
+  await closed;
+  clearInterval(drip);
+  return { closedAfterMs: performance.now() - startedAt };
+}
+
+async function orphanTurn(system: ContractSystem): Promise<{ status: unknown; content: unknown; afterMs: number }> {
+  const [tenant, edge] = await Promise.all([
+    createTenant(system.admin, { model: "patient:tokens-1000-every-100" }),
+    system.startEdge({}),
+  ]);
+  const api = await createApi(`http://127.0.0.1:${edge.port}`);
+  const session_id = randomUUID();
+  const response = await api.openChat(tenant, { session_id });
+  await response.body?.getReader().read();
+  await edge.kill9();
+  const killedAt = performance.now();
+  for (;;) {
+    const { messages } = await transcript(system, tenant, session_id);
+    const last = messages.at(-1);
+    if (last !== undefined)
+      return { status: last.status, content: last.content, afterMs: performance.now() - killedAt };
+    await sleep(250);
+  }
+}

@@ -1,0 +1,90 @@
+import { randomUUID } from "node:crypto";
+import { type System, type SystemOptions, startSystem, type Tenant } from "../../system/system.ts";
+import { type Api, type ApiResponse, createApi } from "./api.ts";
+
+/** A whole system and a client of its first edge. */
+export type ContractSystem = System & { api: Api };
+
+/**
+ * Starts a system whose edges trust this machine as their proxy, so that each call can claim its own client address. The provider `openai`
+ * has short timeouts; `patient` is the same fake provider with the default timeouts.
+ */
+export async function startContractSystem({ env = {}, ...options }: SystemOptions = {}): Promise<ContractSystem> {
+  const system = await startSystem({
+    llmConfig: (base_url) => ({
+      default_model: "openai:default",
+      providers: {
+        openai: {
+          base_url,
+          api_key_env: "OPENAI_API_KEY",
+          timeouts: { first_token_ms: 1_500, silence_ms: 1_500 },
+          retries: { max_attempts: 2, base_delay_ms: 10 },
+          breaker: { failures: 1_000 },
+        },
+        patient: { base_url },
+      },
+    }),
+    ...options,
+    env: { ...env, edge: { TRUSTED_PROXIES: "127.0.0.0/8", ...env.edge } },
+  });
+  return { ...system, api: await createApi(system.url()) };
+}
+
+/** Creates another key for the tenant's bot. */
+export async function addKey({ admin }: System, tenant: Tenant, domains: string[]): Promise<Tenant> {
+  const { workspaceId, botSlug } = tenant;
+  const { key } = await admin.keys.createKey({ workspaceId, botSlug, domains });
+  return { ...tenant, publicKey: key?.publicKey ?? "", origin: `https://${domains[0]}` };
+}
+
+/** Creates another bot in the tenant's workspace, with a key for the same origin. */
+export async function addBot(
+  { admin }: System,
+  tenant: Tenant,
+  botSlug: string,
+  model = "openai:default",
+): Promise<Tenant> {
+  const { workspaceId } = tenant;
+  await admin.bots.createBot({ workspaceId, slug: botSlug, changes: { model, name: "Another bot" } });
+  const { key } = await admin.keys.createKey({ workspaceId, botSlug, domains: [new URL(tenant.origin).host] });
+  return { ...tenant, botSlug, publicKey: key?.publicKey ?? "" };
+}
+
+/** Returns token claims for a user of the workspace. Default: a new user, so that calls do not share a rate limit. */
+export function ownerClaims({ sso }: System, { workspaceId }: Tenant, user: string = randomUUID()) {
+  const now = Math.floor(Date.now() / 1_000);
+  return { iss: sso.issuer, aud: sso.audience, sub: user, iat: now, exp: now + 300, workspace_id: workspaceId };
+}
+
+/** Returns an access token for an owner of the tenant's workspace. */
+export function ownerToken(system: System, tenant: Tenant, user?: string): Promise<string> {
+  return system.sso.sign(ownerClaims(system, tenant, user));
+}
+
+type Transcript = { session: Record<string, unknown>; messages: Record<string, unknown>[] };
+
+/** Returns a session's export. Throws if the export is refused. */
+export async function transcript(system: ContractSystem, tenant: Tenant, sessionId: string): Promise<Transcript> {
+  const answer = await system.api.exported(await ownerToken(system, tenant), sessionId);
+  if (answer.status !== 200) throw new Error(`export failed: ${answer.status} ${answer.text}`);
+  return answer.body as Transcript;
+}
+
+/** Waits until no message is held, then returns the messages used this month. */
+export async function usedMessages({ admin }: System, { workspaceId }: Tenant): Promise<number> {
+  for (;;) {
+    const { usage } = await admin.workspaces.showUsage({ workspaceId });
+    if (usage?.held === 0) return usage.used;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Well-formed except for its checksum. */
+export const UNKNOWN_KEY = `svc_pk_${"0".repeat(32)}`;
+
+/** Formats a response like the contract's tables. */
+export const refusal = ({ status, text }: ApiResponse) => `${status} ${text}`;
+
+export const errorOf = (status: number, code: string) => `${status} {"error":"${code}"}`;
+
+export const detailOf = (status: number, code: string) => `${status} {"detail":"${code}"}`;

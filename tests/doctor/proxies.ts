@@ -1,0 +1,78 @@
+import { freePort, freePorts } from "@parley/test-support";
+import { runNginx } from "../system/nginx.ts";
+import type { CertificateFiles, Certificates } from "./certificates.ts";
+
+/** The nginx servers, named after their fault. */
+export type Fault = (typeof FAULTS)[number];
+
+const FAULTS = [
+  "healthy",
+  "healthyTls",
+  "buffering",
+  "compressing",
+  "shortTimeout",
+  "clearingForwardedFor",
+  "forwardingForgery",
+  "untrusted",
+  "trustingAll",
+  "clockBehind",
+  "overridingCors",
+  "expired",
+  "expiringSoon",
+  "selfSigned",
+  "otherHostName",
+  "redirecting",
+  "backendDown",
+] as const;
+
+export type Proxies = { url(fault: Fault): string; stop(): Promise<void> };
+
+export type Edges = {
+  /** Trusts 127.0.0.2, the source address of these servers. */
+  good: number;
+  /** Trusts every address. */
+  trustingAll: number;
+  /** Trusts 127.0.0.2. Its clock is behind. */
+  clockBehind: number;
+};
+
+const HTTP2_SERVERS: readonly Fault[] = ["healthyTls", "buffering"];
+const FORWARDED = "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;";
+
+/** Starts nginx before the edges with one correct server per scheme and one server for each fault that the doctor detects. */
+export async function startProxies(edges: Edges, certificates: Certificates): Promise<Proxies> {
+  const ports = await freePorts(FAULTS.length);
+  const portOf = (fault: Fault) => ports[FAULTS.indexOf(fault)] ?? 0;
+  const closedPort = await freePort();
+
+  const proxied = (directives: string, edge = edges.good, from = "127.0.0.2", forwarded = FORWARDED) =>
+    `location / { proxy_pass http://127.0.0.1:${edge}; proxy_bind ${from}; ${forwarded} ${directives} }`;
+  const tls = ({ cert, key }: CertificateFiles) => `ssl_certificate ${cert}; ssl_certificate_key ${key};`;
+  const bodies: Record<Fault, string> = {
+    healthy: proxied(""),
+    healthyTls: tls(certificates.good) + proxied("proxy_http_version 1.1; proxy_buffering off;"),
+    buffering: tls(certificates.good) + proxied("proxy_ignore_headers X-Accel-Buffering;"),
+    compressing: `gzip on; gzip_types text/event-stream; gzip_proxied any; gzip_min_length 1; ${proxied("")}`,
+    shortTimeout: proxied("proxy_read_timeout 1s;"),
+    clearingForwardedFor: proxied("", edges.good, "127.0.0.2", 'proxy_set_header X-Forwarded-For "";'),
+    forwardingForgery: proxied("proxy_set_header X-Forwarded-For $http_x_forwarded_for;", edges.good, "127.0.0.2", ""),
+    untrusted: proxied("", edges.good, "127.0.0.3"),
+    trustingAll: proxied("", edges.trustingAll),
+    clockBehind: proxied("", edges.clockBehind),
+    overridingCors: proxied("add_header Access-Control-Allow-Origin * always; proxy_hide_header Vary;"),
+    expired: tls(certificates.expired) + proxied(""),
+    expiringSoon: tls(certificates.expiringSoon) + proxied(""),
+    selfSigned: tls(certificates.selfSigned) + proxied(""),
+    otherHostName: tls(certificates.otherHost) + proxied(""),
+    redirecting: "return 301 https://elsewhere.example$request_uri;",
+    backendDown: proxied("", closedPort),
+  };
+  const isTls = (fault: Fault) => bodies[fault].startsWith("ssl_");
+  const { stop } = await runNginx(portOf("healthy"), () =>
+    FAULTS.map((fault) => {
+      const kind = HTTP2_SERVERS.includes(fault) ? "ssl http2" : isTls(fault) ? "ssl" : "";
+      return `server { listen 127.0.0.1:${portOf(fault)} ${kind}; ${bodies[fault]} }`;
+    }).join("\n"),
+  );
+  return { url: (fault) => `${isTls(fault) ? "https" : "http"}://127.0.0.1:${portOf(fault)}`, stop };
+}

@@ -1,0 +1,59 @@
+import { isMet, startRedis, type TestRedis } from "@parley/test-support";
+import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
+import { TRUST_TEST_PROXY } from "../system/visitors.ts";
+import { scriptedFaults } from "./scripted-faults.ts";
+
+/** Three edges that trust the tests as their proxy and share one Redis (if redis-server is installed), and a tenant with a fast model. */
+export type EdgeFixture = {
+  system: System;
+  tenant: Tenant;
+  /** Its methods throw if redis-server is not installed. */
+  redis: { pause(): void; resume(): void; kill(): Promise<void>; restart(): Promise<void> };
+  stop(): Promise<void>;
+};
+
+export async function startEdgeFixture(): Promise<EdgeFixture> {
+  let server = isMet("redis-server") ? await startRedis() : undefined;
+  const redis = (): TestRedis => {
+    if (server === undefined)
+      throw new Error('redis-server is not installed: wrap the suite in describeWith("redis-server")');
+    return server;
+  };
+  const system = await startSystem({
+    edges: 3,
+    ...(server && { redisUrl: server.url }),
+    script: scriptedFaults,
+    env: { edge: TRUST_TEST_PROXY },
+    // `hasty` times out after one second of silence instead of the default twenty, to keep the tests short.
+    llmConfig: (base_url) => ({
+      default_model: "openai:default",
+      providers: {
+        // Above the number of concurrent slow readers.
+        openai: { base_url, api_key_env: "OPENAI_API_KEY", concurrency: { max_active: 1_000 } },
+        hasty: {
+          base_url,
+          api_key_env: "OPENAI_API_KEY",
+          timeouts: { first_token_ms: 1_000, silence_ms: 1_000 },
+          retries: { max_attempts: 2, base_delay_ms: 10 },
+          breaker: { failures: 1_000 },
+        },
+      },
+    }),
+  });
+  return {
+    system,
+    tenant: await createTenant(system.admin, { plan: "scale" }),
+    redis: {
+      pause: () => redis().pause(),
+      resume: () => redis().resume(),
+      kill: () => redis().kill(),
+      async restart() {
+        server = await startRedis({ port: Number(new URL(redis().url).port) });
+      },
+    },
+    async stop() {
+      await system.stop();
+      await server?.stop();
+    },
+  };
+}

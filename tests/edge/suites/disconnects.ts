@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { quickOrFull, readSse } from "@parley/test-support";
+import { beforeAll, expect, test } from "vitest";
+import { postChat } from "../../system/chat.ts";
+import { query, readBalance } from "../../system/database.ts";
+import { pool } from "../../system/pool.ts";
+import { createTenant } from "../../system/system.ts";
+import { newAddress } from "../../system/visitors.ts";
+import type { EdgeFixture } from "../edge-fixture.ts";
+import { lastMessage } from "../scripted-faults.ts";
+
+const VISITORS = quickOrFull(100, 1_000);
+
+export function disconnectsSuite(shared: () => EdgeFixture): void {
+  let fixture: EdgeFixture;
+  beforeAll(() => {
+    fixture = shared();
+  });
+
+  test(`${VISITORS} visitors disconnect at a random token: the provider request is cancelled within a second, and no hold remains`, async () => {
+    const { system } = fixture;
+    const tenant = await createTenant(system.admin, { plan: "scale", model: "openai:tokens-1000-every-20" });
+    const disconnectedAt = new Map<string, number>();
+
+    async function visitAndDisconnect(index: number): Promise<void> {
+      const name = `visitor ${index}`;
+      const disconnect = new AbortController();
+      const init = { headers: { "x-forwarded-for": newAddress() }, signal: disconnect.signal };
+      const response = await postChat(system.url(index % 3), tenant, { message: name }, init);
+      const tokens = 1 + Math.floor(Math.random() * 25);
+      let received = 0;
+      for await (const item of readSse(response))
+        if ("event" in item && item.event === "token" && ++received === tokens) break;
+      // Breaking out of the loop closed the connection.
+      disconnectedAt.set(name, Date.now());
+    }
+    await pool(VISITORS, 25, visitAndDisconnect);
+
+    const providerRequests = () =>
+      system.provider.requests.filter((request) => disconnectedAt.has(lastMessage(request.body)));
+    await expect
+      .poll(() => providerRequests().filter(({ closedByClientAt }) => closedByClientAt).length, { timeout: 5_000 })
+      .toBe(VISITORS);
+    const delays = providerRequests().map(
+      (request) => (request.closedByClientAt ?? 0) - (disconnectedAt.get(lastMessage(request.body)) ?? 0),
+    );
+    expect(Math.max(...delays)).toBeLessThanOrEqual(1_000);
+
+    await expect
+      .poll(() => readBalance(system.database, tenant.workspaceId), { timeout: 10_000 })
+      .toMatchObject({ held: 0, outbox: 0, unbalanced: 0 });
+    const { statuses } = await query<{ statuses: string[] }>(
+      system.database,
+      "SELECT array_agg(DISTINCT status) AS statuses FROM conversation.turns WHERE workspace_id = $1",
+      [tenant.workspaceId],
+    );
+    expect(statuses).toEqual(["cancelled"]);
+  });
+
+  test("visitors who disconnect before their stream opens leave no hold, no open turn and no provider request", async () => {
+    const { system } = fixture;
+    const tenant = await createTenant(system.admin, { plan: "scale", model: "openai:tokens-1000-every-20" });
+    await pool(quickOrFull(60, 1_000), 20, async (index) => {
+      const disconnect = new AbortController();
+      const init = { headers: { "x-forwarded-for": newAddress() }, signal: disconnect.signal };
+      const pending = postChat(system.url(index % 3), tenant, { message: `early ${index}` }, init).catch(
+        () => undefined,
+      );
+      await sleep(Math.random() * 30);
+      disconnect.abort();
+      await pending;
+    });
+    const providerRequests = () =>
+      system.provider.requests.filter(({ body }) => lastMessage(body).startsWith("early "));
+    const open = () => providerRequests().filter((request) => !request.closedByClientAt && !request.endedAt);
+    await expect.poll(() => open().length, { timeout: 5_000 }).toBe(0);
+    await expect
+      .poll(() => readBalance(system.database, tenant.workspaceId), { timeout: 20_000 })
+      .toMatchObject({ held: 0, outbox: 0, unbalanced: 0, streaming: 0 });
+  });
+}

@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { startTcpProxy, type TcpProxy } from "@parley/test-support";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { pool } from "../../system/pool.ts";
+import type { ServiceProcess } from "../../system/processes.ts";
+import { createTenant, type System, type Tenant } from "../../system/system.ts";
+import { type VisitResult, visit } from "../../system/visitors.ts";
+import type { EdgeFixture } from "../edge-fixture.ts";
+import { expectNoForeignText, expectWellFormed } from "../stream-assertions.ts";
+
+const TEXT = Array.from({ length: 30 }, (_, index) => `t${index} `).join("");
+const NAMES = ["conversation", "quota", "llm"] as const;
+
+/** Puts a proxy between the edge and each service that cuts, corrupts, resets and refuses connections. */
+export function networkFaultsSuite(shared: () => EdgeFixture): void {
+  let system: System;
+  let edge: ServiceProcess;
+  let tenant: Tenant;
+  let proxies: Record<(typeof NAMES)[number], TcpProxy>;
+
+  beforeAll(async () => {
+    ({ system } = shared());
+    const proxy = (service: ServiceProcess) => startTcpProxy({ targetPort: service.port });
+    proxies = {
+      conversation: await proxy(system.conversation),
+      quota: await proxy(system.quota),
+      llm: await proxy(system.llm),
+    };
+    const target = (name: (typeof NAMES)[number]) => `127.0.0.1:${proxies[name].port}`;
+    [edge, tenant] = await Promise.all([
+      system.startEdge({
+        CONVERSATION_TARGET: target("conversation"),
+        QUOTA_TARGET: target("quota"),
+        LLM_TARGET: target("llm"),
+      }),
+      createTenant(system.admin, { plan: "scale", model: "openai:tokens-30-every-5" }),
+    ]);
+  });
+  afterAll(async () => {
+    await edge.stop();
+    await Promise.all(Object.values(proxies).map((proxy) => proxy.close()));
+  });
+
+  const visitHere = () => visit(`http://127.0.0.1:${edge.port}`, tenant);
+
+  /** Expects a well-formed stream or a plain 503, and no broken connection. */
+  function expectOrderly(result: VisitResult, label: string, isTextIntact = true): void {
+    if (result.kind === "plain") expect(result.status, label).toBe(503);
+    else if (result.kind === "broken") expect.fail(`${label}: the connection broke`);
+    else {
+      expectWellFormed(result.chat, label);
+      if (isTextIntact) expectNoForeignText(result.chat, TEXT, label);
+    }
+  }
+
+  async function waitUntilHealthy(): Promise<void> {
+    await expect
+      .poll(
+        async () => {
+          const result = await visitHere();
+          return result.kind === "stream" && result.finishReason;
+        },
+        { timeout: 20_000 },
+      )
+      .toBe("stop");
+  }
+
+  test.each(NAMES)(
+    "a visitor gets a well-formed stream or a plain 503 when the connection to %s is cut or corrupted at any byte",
+    async (name) => {
+      for (const fault of ["cutAfterBytes", "corruptAfterBytes"] as const) {
+        for (let bytes = 0; bytes < 1_400; bytes += 140) {
+          proxies[name][fault](bytes);
+          const results = await pool(3, 3, visitHere);
+          await proxies[name].resume();
+          proxies[name].resetAll();
+          // A corrupted byte may change the text: without TLS between the services only TCP's checksum protects it.
+          for (const each of results) expectOrderly(each, `${name} ${fault} ${bytes}`, fault === "cutAfterBytes");
+        }
+      }
+      await waitUntilHealthy();
+    },
+  );
+
+  test("no visit hangs when connections are reset during streams and then refused", async () => {
+    for (const name of NAMES) {
+      const visits = pool(8, 8, visitHere);
+      await sleep(80);
+      proxies[name].resetAll();
+      for (const each of await visits) expectOrderly(each, `${name} reset`);
+      await proxies[name].drop();
+      for (const each of await pool(3, 3, visitHere)) expectOrderly(each, `${name} refused`);
+      await proxies[name].resume();
+    }
+    await waitUntilHealthy();
+  });
+}

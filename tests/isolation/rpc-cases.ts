@@ -1,0 +1,184 @@
+import { randomUUID } from "node:crypto";
+import { TurnOutcome } from "@parley/rpc/conversation";
+import { SettleOutcome } from "@parley/rpc/quota";
+import type { Fields } from "./raw-calls.ts";
+
+/** Identifiers of a tenant's data, or identifiers that do not exist. */
+export type Identifiers = {
+  botId: string;
+  botSlug: string;
+  sessionId: string;
+  turnId: string;
+  messageId: string;
+  patternId: string;
+  sourceName: string;
+  toolName: string;
+};
+
+/** A tenant with the identifiers of its existing data. */
+export type TenantData = Identifiers & { workspaceId: string };
+
+export type ForeignIdentifierCase = {
+  /** Returns requests in the caller's workspace. With another tenant's identifiers they must have the same result as with unknown ones. */
+  requests: (caller: TenantData, ids: Identifiers) => Fields[];
+  /** Response fields that differ from call to call. */
+  volatile?: string[];
+  /** Whether the call creates data of the caller under these identifiers. */
+  creates?: true;
+};
+
+/** An RPC whose request identifies only a workspace. Unknown workspaces must all have the same response. */
+const workspaceOnly = (fields: Fields = {}) => ({
+  workspace: (workspaceId: string): Fields => ({ workspaceId, ...fields }),
+});
+
+/** An RPC whose request contains no tenant's identifier. */
+const notTenantScoped = (reason: string) => ({ reason });
+
+export type RpcCase = ForeignIdentifierCase | ReturnType<typeof workspaceOnly> | ReturnType<typeof notTenantScoped>;
+
+export const ORDER_TOOL = {
+  description: "Returns the status of an order.",
+  method: "GET",
+  url: "https://shop.example/orders",
+  parameters: '{"type":"object","properties":{}}',
+};
+
+const month = new Date().toISOString().slice(0, 7);
+const ofBot = (more: Fields = {}) => ({
+  requests: ({ workspaceId }: TenantData, { botSlug }: Identifiers) => [{ workspaceId, botSlug, ...more }],
+});
+const ofSession: ForeignIdentifierCase = { requests: ({ workspaceId }, { sessionId }) => [{ workspaceId, sessionId }] };
+
+/** The isolation test of every RPC. A new RPC needs a case here. */
+export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
+  "parley.conversation.v1.ConversationService/ResolveKey": notTenantScoped("a public key is unique across tenants"),
+  "parley.conversation.v1.ConversationService/ResolveBot": ofBot(),
+  "parley.conversation.v1.ConversationService/RenewEdge": notTenantScoped("an edge serves every tenant"),
+  "parley.conversation.v1.ConversationService/OpenTurn": {
+    requests: (caller, ids) => [
+      openTurnFields(caller, { botId: ids.botId }),
+      openTurnFields(caller, ids, caller.botId),
+    ],
+    volatile: ["messageId", "retrievalMicroseconds"],
+    creates: true,
+  },
+  "parley.conversation.v1.ConversationService/CloseTurn": {
+    requests: ({ workspaceId }, { turnId }) => [
+      { workspaceId, turnId, outcome: TurnOutcome.DONE, month, content: "mine now" },
+    ],
+  },
+  "parley.conversation.v1.ConversationService/RateMessage": {
+    requests: ({ workspaceId, botId, sessionId, messageId }, ids) =>
+      [
+        { botId, sessionId: ids.sessionId, messageId: ids.messageId },
+        { botId, sessionId, messageId: ids.messageId },
+        { botId: ids.botId, sessionId: ids.sessionId, messageId: ids.messageId },
+        { botId: ids.botId, sessionId, messageId },
+      ].map((each) => ({ workspaceId, ...each, messageId: BigInt(each.messageId), rating: "down" })),
+  },
+  "parley.conversation.v1.ConversationService/ExportSession": ofSession,
+  "parley.conversation.v1.BotAdminService/GetBot": bySlug({}),
+  "parley.conversation.v1.BotAdminService/UpdateBot": bySlug({ changes: { systemPrompt: "mine now" } }),
+  "parley.conversation.v1.BotAdminService/CreateBot": {
+    ...bySlug({ changes: {} }),
+    volatile: ["id", "createdAt"],
+    creates: true,
+  },
+  "parley.conversation.v1.BotAdminService/ListBots": workspaceOnly(),
+  "parley.conversation.v1.KeyAdminService/CreateKey": ofBot({ domains: ["a.example"] }),
+  "parley.conversation.v1.KeyAdminService/ListKeys": workspaceOnly(),
+  "parley.conversation.v1.KeyAdminService/RevokeKey": notTenantScoped("a public key is unique across tenants"),
+  "parley.conversation.v1.ModerationAdminService/AddPattern": ofBot({ pattern: "p" }),
+  "parley.conversation.v1.ModerationAdminService/ListPatterns": ofBot(),
+  "parley.conversation.v1.ModerationAdminService/RemovePattern": {
+    requests: ({ workspaceId, botSlug }, ids) => [
+      { workspaceId, botSlug, id: ids.patternId },
+      { workspaceId, botSlug: ids.botSlug, id: ids.patternId },
+    ],
+  },
+  "parley.conversation.v1.ToolAdminService/PutTool": ofBot({
+    tool: { name: "order", http: ORDER_TOOL },
+  }),
+  "parley.conversation.v1.ToolAdminService/ListTools": ofBot(),
+  "parley.conversation.v1.ToolAdminService/RemoveTool": {
+    requests: ({ workspaceId, botSlug }, ids) => [
+      { workspaceId, botSlug, name: ids.toolName },
+      { workspaceId, botSlug: ids.botSlug, name: ids.toolName },
+    ],
+  },
+  "parley.conversation.v1.KnowledgeAdminService/AddSource": ofBot({
+    name: "n",
+    format: "txt",
+    content: Buffer.from("words").toString("base64"),
+  }),
+  "parley.conversation.v1.KnowledgeAdminService/ListSources": ofBot(),
+  "parley.conversation.v1.KnowledgeAdminService/RemoveSource": {
+    requests: ({ workspaceId, botSlug }, ids) => [
+      { workspaceId, botSlug, name: ids.sourceName },
+      { workspaceId, botSlug: ids.botSlug, name: ids.sourceName },
+    ],
+  },
+  "parley.conversation.v1.SessionAdminService/ListSessions": workspaceOnly(),
+  "parley.conversation.v1.SessionAdminService/GetTranscript": ofSession,
+  "parley.conversation.v1.SessionAdminService/DeleteSession": ofSession,
+  "parley.conversation.v1.SessionAdminService/EraseSession": ofSession,
+  "parley.conversation.v1.TurnAdminService/GetTurn": {
+    requests: ({ workspaceId }, { messageId }) => [{ workspaceId, messageId }],
+  },
+  "parley.conversation.v1.AuditAdminService/Audit": workspaceOnly({ month }),
+  "parley.quota.v1.QuotaService/Reserve": {
+    requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId }],
+    volatile: ["used"],
+    creates: true,
+  },
+  "parley.quota.v1.QuotaService/Settle": {
+    requests: ({ workspaceId }, { turnId }) => [
+      { settlements: [{ workspaceId, turnId, outcome: SettleOutcome.VOID, month: "" }] },
+    ],
+    creates: true,
+  },
+  "parley.quota.v1.QuotaService/GetUsage": workspaceOnly(),
+  "parley.quota.v1.QuotaService/GetWorkspace": workspaceOnly(),
+  "parley.quota.v1.QuotaService/GetMonth": workspaceOnly({ month }),
+  "parley.quota.v1.QuotaService/ListMonthTurns": workspaceOnly({ month }),
+  "parley.quota.v1.WorkspaceAdminService/CreateWorkspace": notTenantScoped("operators see every tenant"),
+  "parley.quota.v1.WorkspaceAdminService/ListWorkspaces": notTenantScoped("operators see every tenant"),
+  "parley.quota.v1.WorkspaceAdminService/SetPlan": workspaceOnly({ plan: "scale" }),
+  "parley.quota.v1.WorkspaceAdminService/SetRetention": workspaceOnly({ retentionDays: 0 }),
+  "parley.quota.v1.WorkspaceAdminService/ShowUsage": workspaceOnly({ month }),
+  "parley.quota.v1.WorkspaceAdminService/ListUsage": notTenantScoped("operators see every tenant"),
+  "parley.quota.v1.WorkspaceAdminService/ListNearestCap": notTenantScoped("operators see every tenant"),
+  "parley.quota.v1.BooksAdminService/GetTurnEntry": {
+    requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId }],
+  },
+  "parley.llm.v1.LlmService/Generate": {
+    requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId, model: "openai:default" }],
+    creates: true,
+  },
+  "parley.llm.v1.LlmService/Embed": notTenantScoped("it stores nothing, and its response depends only on the request"),
+  "parley.llm.v1.ProviderAdminService/ListProviders": notTenantScoped("providers serve every tenant"),
+  "parley.llm.v1.ProviderAdminService/CheckProvider": notTenantScoped("providers serve every tenant"),
+  "parley.llm.v1.CallLedgerAdminService/ListCalls": {
+    requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId }],
+  },
+  "parley.llm.v1.CallLedgerAdminService/ListCallsOfMonth": workspaceOnly({ month }),
+  "parley.llm.v1.CallLedgerAdminService/SumCalls": workspaceOnly({ month }),
+};
+
+function bySlug(more: Fields): ForeignIdentifierCase {
+  return { requests: ({ workspaceId }, { botSlug }) => [{ workspaceId, slug: botSlug, ...more }] };
+}
+
+/** Returns an OpenTurn request of the caller with some of the given identifiers. */
+function openTurnFields({ workspaceId }: TenantData, ids: Partial<Identifiers>, botId = ids.botId): Fields {
+  return {
+    workspaceId,
+    botId,
+    turnId: ids.turnId ?? randomUUID(),
+    sessionId: ids.sessionId ?? randomUUID(),
+    edgeId: randomUUID(),
+    source: "widget",
+    message: "Hello?",
+  };
+}

@@ -1,0 +1,205 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { freePort, startRedis, startTcpProxy, type TcpProxy, type TestRedis } from "@parley/test-support";
+import { postChat } from "../system/chat.ts";
+import { createPlan, query } from "../system/database.ts";
+import { type Prometheus, startPrometheus } from "../system/prometheus.ts";
+import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
+import { newAddress, TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
+import { ALERTS_FILE, fastCauseAlerts } from "./sources.ts";
+
+/** The tenants, named after what happens to their chats. */
+export type Tenants = Record<
+  "main" | "blocked" | "full" | "near" | "failing" | "unauthorized" | "failover" | "disconnecting",
+  Tenant
+>;
+
+export type Fixture = {
+  system: System;
+  redis: { kill(): Promise<void>; restart(): Promise<void> };
+  /** Between the services and PostgreSQL. */
+  databaseProxy: TcpProxy;
+  /** Between conversation and quota: only settlement uses it. */
+  settleProxy: TcpProxy;
+  prometheus: Prometheus;
+  tenants: Tenants;
+  stop(): Promise<void>;
+};
+
+const MAX_STREAMS_PER_CLIENT = 3;
+
+/** Starts Parley with two edges that share one Redis, several providers, a proxy before PostgreSQL and before quota, and Prometheus. */
+export async function startFixture(postgresUrl: string): Promise<Fixture> {
+  let redis: TestRedis = await startRedis();
+  const redisPort = Number(new URL(redis.url).port);
+  const postgres = new URL(postgresUrl);
+  const databaseProxy = await startTcpProxy({ targetPort: Number(postgres.port) });
+  postgres.port = String(databaseProxy.port);
+  const quotaPort = await freePort();
+  const settleProxy = await startTcpProxy({ targetPort: quotaPort });
+  const system = await startSystem({
+    edges: 2,
+    redisUrl: redis.url,
+    databaseServerUrl: postgres.href,
+    llmConfig: (base_url) => {
+      const provider = { base_url, api_key_env: "OPENAI_API_KEY", retries: { max_attempts: 2, base_delay_ms: 1 } };
+      return {
+        default_model: "openai:default",
+        providers: {
+          openai: provider,
+          slow: provider,
+          guarded: provider,
+          flaky: { ...provider, breaker: { failures: 3, cooldown_ms: 1_000 } },
+          spare: provider,
+        },
+        routes: { both: ["spare:status-400", "openai:default"] },
+      };
+    },
+    env: {
+      edge: {
+        ...TRUST_TEST_PROXY,
+        QUOTA_TARGET: `127.0.0.1:${quotaPort}`,
+        MAX_STREAMS_PER_CLIENT: String(MAX_STREAMS_PER_CLIENT),
+      },
+      quota: { GRPC_PORT: String(quotaPort) },
+      conversation: { QUOTA_TARGET: `127.0.0.1:${settleProxy.port}` },
+    },
+  });
+  const services = [...system.edges, system.conversation, system.quota, system.llm];
+  const prometheus = await startPrometheus({
+    targets: services.map(({ name, opsPort }) => ({ service: name, opsPort })),
+    rules: { "alerts.yaml": readFileSync(ALERTS_FILE, "utf8"), "fast.yaml": fastCauseAlerts() },
+  });
+  return {
+    system,
+    redis: {
+      kill: () => redis.kill(),
+      async restart() {
+        redis = await startRedis({ port: redisPort });
+      },
+    },
+    databaseProxy,
+    settleProxy,
+    prometheus,
+    tenants: await createTenants(system),
+    async stop() {
+      await prometheus.stop();
+      await system.stop();
+      await Promise.all([databaseProxy.close(), settleProxy.close(), redis.stop()]);
+    },
+  };
+}
+
+/** Creates the tenants. `full` has used up its quota, `near` almost. */
+async function createTenants(system: System): Promise<Tenants> {
+  const { admin, database } = system;
+  await createPlan(database, "large", 1_000_000);
+  await createPlan(database, "ten", 10);
+  const large = (model: string) => createTenant(admin, { plan: "large", model });
+  const tenants: Tenants = {
+    main: await large("openai:tokens-20-every-10"),
+    blocked: await large("openai:default"),
+    failing: await large("spare:status-400"),
+    unauthorized: await large("spare:status-401"),
+    failover: await large("route:both"),
+    disconnecting: await large("openai:tokens-100-every-50"),
+    full: await createTenant(admin, { plan: "ten" }),
+    near: await createTenant(admin, { plan: "ten" }),
+  };
+  const { workspaceId, botSlug } = tenants.blocked;
+  await admin.moderation.addPattern({ workspaceId, botSlug, pattern: "hello", fallback: "No." });
+  await addUsage(system, tenants.full, 10);
+  await addUsage(system, tenants.near, 8);
+  return tenants;
+}
+
+async function addUsage({ database }: System, { workspaceId }: Tenant, used: number): Promise<void> {
+  await query(
+    database,
+    `WITH turns AS (SELECT gen_random_uuid() AS turn_id, date_trunc('month', now() AT TIME ZONE 'UTC')::date AS month FROM generate_series(1, $2)),
+     ledger AS (INSERT INTO quota.ledger (workspace_id, month, turn_id) SELECT $1, month, turn_id FROM turns)
+     INSERT INTO quota.usage (workspace_id, month, used) SELECT $1, month, count(*) FROM turns GROUP BY month`,
+    [workspaceId, used],
+  );
+}
+
+/** Sends visitors to both edges until stopped: those of every tenant, or only those whose turns succeed. */
+export function startVisitors(
+  { system, tenants }: Fixture,
+  kind: "every" | "succeeding" = "every",
+): { stop(): Promise<void> } {
+  const stopped = new AbortController();
+  const repeat = async (work: () => Promise<unknown>, pauseMs: number) => {
+    while (!stopped.signal.aborted) {
+      await work();
+      await sleep(pauseMs, undefined, { signal: stopped.signal }).catch(() => undefined);
+    }
+  };
+  const onBothEdges = (tenant: Tenant) => [0, 1].map((edge) => repeat(() => visit(system.url(edge), tenant), 100));
+  const succeeding = [...onBothEdges(tenants.main), ...onBothEdges(tenants.main)];
+  const others = () => [
+    ...[tenants.blocked, tenants.failing, tenants.unauthorized, tenants.failover, tenants.full].map((tenant) =>
+      repeat(() => visit(system.url(), tenant), 200),
+    ),
+    repeat(() => disconnect(system.url(), tenants.disconnecting), 300),
+    repeat(() => sendRefusedRequests(system, tenants.main), 500),
+    repeat(() => exportMissingSession(system, tenants.main), 500),
+  ];
+  const running = kind === "every" ? [...succeeding, ...others()] : succeeding;
+  return {
+    async stop() {
+      stopped.abort();
+      await Promise.all(running);
+    },
+  };
+}
+
+/** Disconnects during the reply. */
+async function disconnect(url: string, tenant: Tenant): Promise<void> {
+  const abort = new AbortController();
+  try {
+    const headers = { "x-forwarded-for": newAddress() };
+    const response = await postChat(url, tenant, {}, { headers, signal: abort.signal });
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await reader?.read();
+  } catch {
+    // The fault suites stop services; other visitors' results show that.
+  } finally {
+    abort.abort();
+  }
+}
+
+/** Sends requests that the edge refuses: wrong origin, invalid JSON, unknown route, and too many streams from one address. */
+async function sendRefusedRequests(system: System, tenant: Tenant): Promise<void> {
+  const headers = { "x-forwarded-for": newAddress() };
+  const foreign = { ...headers, origin: "https://elsewhere.example" };
+  const drain = async (response: Promise<Response>) =>
+    void (await response.then((response) => response.text()).catch(() => ""));
+  await Promise.all([
+    ...Array.from({ length: 61 }, () => drain(postChat(system.url(), tenant, {}, { headers: foreign }))),
+    drain(fetch(`${system.url()}/api/chat/`, { method: "POST", body: "{", headers })),
+    drain(fetch(`${system.url()}/no/such/page`, { headers })),
+    drain(
+      fetch(`${system.url()}/api/widget/config/?public_key=${tenant.publicKey}`, {
+        headers: { origin: tenant.origin },
+      }),
+    ),
+  ]);
+  const oneAddress = { "x-forwarded-for": newAddress() };
+  await Promise.all(
+    Array.from({ length: MAX_STREAMS_PER_CLIENT + 1 }, () =>
+      drain(postChat(system.url(1), tenant, {}, { headers: oneAddress })),
+    ),
+  );
+}
+
+/** Exports a missing session with a valid token. */
+async function exportMissingSession(system: System, { workspaceId }: Tenant): Promise<void> {
+  const token = await system.sso.token({ workspaceId });
+  const url = `${system.url()}/api/conversations/${randomUUID()}/export.json`;
+  await fetch(url, { headers: { authorization: `Bearer ${token}` } })
+    .then((response) => response.text())
+    .catch(() => "");
+}

@@ -1,1 +1,0 @@
-export { figure, isFull } from "@parley/test-support";

@@ -1,0 +1,57 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { removeLocalPostgres } from "@parley/local-postgres";
+import { freePorts, type RunningProcess, startProcess } from "@parley/test-support";
+import { root } from "./processes.ts";
+
+/** The data directory and the ten ports of a Parley started by `pnpm start`. */
+export type Instance = {
+  dataDir: string;
+  /** The first of the ten ports. */
+  port: number;
+  env: Record<string, string>;
+  /** Stops the database if it still runs, and removes all data. */
+  remove(): Promise<void>;
+};
+
+export async function createInstance(): Promise<Instance> {
+  const dataDir = await mkdtemp(join(tmpdir(), "parley-start-"));
+  const [port = 0] = await freePorts(10);
+  return {
+    dataDir,
+    port,
+    env: { DATA_DIR: dataDir, PORT: String(port) },
+    async remove() {
+      await removeLocalPostgres(join(dataDir, "postgres"));
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs what `pnpm start` runs, without pnpm. Does not wait until it is ready. */
+export function start(instance: Instance, env: Record<string, string> = {}): Promise<RunningProcess> {
+  return startProcess({
+    name: "start",
+    command: process.execPath,
+    args: ["deploy/local/launch.js"],
+    cwd: root,
+    env: { ...instance.env, ...env },
+    ready: /Press Ctrl-C to stop/,
+    readyTimeoutMs: 90_000,
+  });
+}
+
+/** Starts Parley and waits until it is ready. */
+export async function startAndWait(instance: Instance, env?: Record<string, string>): Promise<RunningProcess> {
+  const parley = await start(instance, env);
+  await parley.waitReady();
+  return parley;
+}
+
+/** Returns the public key in the printed summary. */
+export function publicKeyOf(parley: RunningProcess): string {
+  const [, key] = /Public key\s+(svc_pk_\w+)/.exec(parley.stdout()) ?? [];
+  if (key === undefined) throw new Error(`no key in:\n${parley.output()}`);
+  return key;
+}

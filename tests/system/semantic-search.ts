@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { startPgvectorServer } from "@parley/test-support";
+import { runMigrations } from "./processes.ts";
+import { type System, type SystemOptions, startSystem } from "./system.ts";
+
+export const EMBEDDING_MODEL = "openai:words";
+
+const EMBEDDING_TIMEOUT_MS = 300_000;
+
+/** Starts a system with semantic search: the conversation service's database has pgvector, and the fake provider returns embeddings. */
+export async function startSemanticSearchSystem(
+  options: Pick<SystemOptions, "databaseServerUrl"> = {},
+): Promise<System> {
+  const pgvector = await startPgvectorServer();
+  await runMigrations("conversation", pgvector.url, "conversation");
+  await pgvector.query("CREATE EXTENSION vector");
+  const system = await startSystem({
+    ...options,
+    llmConfig: (base_url) => ({
+      default_model: "openai:echo",
+      providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY" } },
+      embeddings: { model: EMBEDDING_MODEL },
+    }),
+    // All connections to PGlite share one session, so prepared statements of the same name would collide. The service has two pools whose
+    // statement names differ; 2 gives each of them one connection.
+    env: { conversation: { DATABASE_URL: pgvector.url, DATABASE_POOL: "2" } },
+  });
+  return {
+    ...system,
+    async stop() {
+      await system.stop();
+      await pgvector.stop();
+    },
+  };
+}
+
+/** Waits until every chunk of the bot has an embedding. Returns at once if embeddings are off. */
+export async function waitUntilEmbedded(
+  { admin }: System,
+  bot: { workspaceId: string; botSlug: string },
+): Promise<void> {
+  const deadline = performance.now() + EMBEDDING_TIMEOUT_MS;
+  for (;;) {
+    const { sources, embeddings } = await admin.knowledge.listSources(bot);
+    const isOff = embeddings?.state === "off" || embeddings?.state === "no_pgvector";
+    if (isOff || (embeddings?.state === "on" && sources.every(({ embedded, chunks }) => embedded === chunks))) return;
+    if (performance.now() > deadline) throw new Error(`knowledge not embedded within ${EMBEDDING_TIMEOUT_MS} ms`);
+    await sleep(200);
+  }
+}

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { runChaos } from "../system/chaos.ts";
+
+const SECONDS = 30;
+/** Shorter than an installation's 30 s, which `pnpm test:chaos` uses, so that the test detects dead edges sooner. */
+const LEASE_SECONDS = 5;
+
+test(`usage reconciles after ${SECONDS} seconds of random kill -9 under load`, async () => {
+  const result = await runChaos({
+    seconds: SECONDS,
+    visitors: 12,
+    leaseSeconds: LEASE_SECONDS,
+    settleTimeoutMs: 60_000,
+    progress: () => undefined,
+  });
+  expect(result).toMatchObject({ held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
+  expect([result.used, result.ledger]).toEqual([result.done, result.done]);
+  expect(result.receivedReplies).toBeLessThanOrEqual(result.done);
+  expect(result.done).toBeLessThanOrEqual(result.providerCalls);
+  expect(result.done).toBeGreaterThan(20);
+  expect(result.kills).toBeGreaterThan(8);
+  // Every completed stream has a finish reason.
+  expect(result.outcomes.undefined).toBeUndefined();
+}, 180_000);

@@ -1,0 +1,89 @@
+import { fileURLToPath } from "node:url";
+import { nodeFlags, type TestDatabase } from "@parley/test-support";
+import { afterEach, expect, test } from "vitest";
+import { chat } from "../system/chat.ts";
+import { createPlan, query, readBalance } from "../system/database.ts";
+import { createTenant, type System, startSystem } from "../system/system.ts";
+
+let system: System;
+afterEach(() => system?.stop());
+
+/** Shadows now() for the quota service's role with a function that adds a stored shift. The quota service's clock determines the month. */
+async function installClock(database: TestDatabase): Promise<void> {
+  await query(
+    database,
+    `CREATE SCHEMA clock;
+     CREATE TABLE clock.shift (by interval NOT NULL);
+     INSERT INTO clock.shift VALUES ('0');
+     CREATE FUNCTION clock.now() RETURNS timestamptz LANGUAGE sql STABLE
+       AS 'SELECT pg_catalog.now() + (SELECT by FROM clock.shift)';
+     GRANT USAGE ON SCHEMA clock TO PUBLIC;
+     GRANT SELECT ON clock.shift TO PUBLIC;
+     ALTER ROLE parley_quota IN DATABASE "${database.name}" SET search_path = clock, pg_catalog;`,
+  );
+}
+
+test("counts a reply that spans the end of a month once, in the old month", async () => {
+  system = await startSystem({ prepareDatabase: installClock });
+  await createPlan(system.database, "cap-1", 1);
+  const tenant = await createTenant(system.admin, { plan: "cap-1", model: "openai:slow-300" });
+  const { workspaceId } = tenant;
+  const { month, next } = await query<{ month: string; next: string }>(
+    system.database,
+    `WITH month_end AS (SELECT date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month' AS at)
+     UPDATE clock.shift SET by = (SELECT at AT TIME ZONE 'UTC' FROM month_end) - interval '1.5 seconds' - now()
+     RETURNING to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS month,
+               to_char((SELECT at FROM month_end), 'YYYY-MM') AS next`,
+  );
+
+  const reply = await chat(system.url(), tenant);
+  expect(reply.done).toMatchObject({ finish_reason: "stop" });
+  expect(Number(reply.done?.latency_ms)).toBeGreaterThan(2_000);
+  await expect
+    .poll(async () => (await system.admin.workspaces.showUsage({ workspaceId, month })).usage)
+    .toMatchObject({ used: 1, held: 0, month });
+  expect((await system.admin.workspaces.showUsage({ workspaceId, month: next })).usage).toMatchObject({
+    used: 0,
+    held: 0,
+  });
+
+  // The new month has a cap of 1 again.
+  expect((await chat(system.url(), tenant)).done).toMatchObject({ finish_reason: "stop" });
+  expect((await chat(system.url(), tenant)).done).toMatchObject({ finish_reason: "quota_exceeded" });
+  await expect.poll(() => readBalance(system.database)).toMatchObject({ done: 2, used: 2, ledger: 2, held: 0 });
+  // The call log uses the month that the quota service returned.
+  for (const calendarMonth of [month, next]) {
+    await expect
+      .poll(async () => (await system.admin.calls.sumCalls({ month: calendarMonth, workspaceId })).sums)
+      .toEqual([expect.objectContaining({ calls: 1n })]);
+  }
+});
+
+test("counts every reply when the services' clocks are wrong by an hour in different directions", async () => {
+  const preload = fileURLToPath(new URL("../system/skewed-clock.ts", import.meta.url));
+  const skewed = (hours: number) => ({
+    NODE_OPTIONS: [...nodeFlags, "--import", preload].join(" "),
+    CLOCK_SKEW_MS: String(hours * 3_600_000),
+  });
+  system = await startSystem({
+    env: {
+      edge: skewed(1),
+      conversation: { ...skewed(-1), EDGE_LEASE_SECONDS: "3" },
+      quota: skewed(1),
+      "llm-proxy": skewed(-1),
+    },
+  });
+  const tenant = await createTenant(system.admin, { model: "openai:slow-400" });
+  // Each reply takes longer than a lease: a sweeper that used a service's clock would interrupt it.
+  const replies = await Promise.all(Array.from({ length: 5 }, () => chat(system.url(), tenant)));
+  for (const reply of replies) expect(reply.done).toMatchObject({ finish_reason: "stop" });
+  await expect
+    .poll(() => readBalance(system.database))
+    .toMatchObject({ done: 5, used: 5, ledger: 5, held: 0, outbox: 0 });
+  const { usage } = await system.admin.workspaces.showUsage({ workspaceId: tenant.workspaceId });
+  const { month } = await query<{ month: string }>(
+    system.database,
+    "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS month",
+  );
+  expect(usage).toMatchObject({ month, used: 5 });
+});

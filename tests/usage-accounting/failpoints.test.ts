@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createPlan, query, readBalance } from "../system/database.ts";
+import type { ServiceProcess } from "../system/processes.ts";
+import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
+import { TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
+
+type Victim = "edge" | "conversation" | "quota" | "llm";
+
+/** The failpoints of each service. */
+const FAILPOINTS: Record<Victim, string[]> = {
+  edge: ["edge.opened", "edge.reserved", "edge.token", "edge.answered", "edge.closed"],
+  conversation: [
+    "conversation.OpenTurn.before",
+    "conversation.OpenTurn.after",
+    "conversation.CloseTurn.before",
+    "conversation.CloseTurn.after",
+    "conversation.settled",
+    "conversation.RenewEdge.after",
+  ],
+  quota: ["quota.Reserve.before", "quota.Reserve.after", "quota.Settle.before", "quota.Settle.after"],
+  llm: ["llm.Generate.before", "llm.token", "llm.Generate.after"],
+};
+const VISITORS = 8;
+/** Generous, for busy machines. */
+const KILL_TIMEOUT_MS = 60_000;
+
+let system: System;
+let tenant: Tenant;
+beforeAll(async () => {
+  // The test kills the first edge. The second one serves all the time.
+  system = await startSystem({
+    edges: 2,
+    env: {
+      edge: { ...TRUST_TEST_PROXY, LOG_LEVEL: "error" },
+      conversation: { EDGE_LEASE_SECONDS: "3", LOG_LEVEL: "error" },
+    },
+  });
+  await createPlan(system.database, "endless", 1_000_000);
+  tenant = await createTenant(system.admin, { plan: "endless", model: "openai:tokens-30-every-2" });
+});
+afterAll(() => system?.stop());
+
+function serviceOf(victim: Victim): ServiceProcess {
+  const service = victim === "edge" ? system.edges[0] : system[victim];
+  if (service === undefined) throw new Error(`no ${victim}`);
+  return service;
+}
+
+/** Kills a service at each of its failpoints in turn, then restarts it without one. Returns the failpoints that did not kill it. */
+async function killAtEach(victim: Victim): Promise<string[]> {
+  const service = serviceOf(victim);
+  const survived: string[] = [];
+  for (const failpoint of FAILPOINTS[victim]) {
+    await service.kill9();
+    // The visitors' load may trigger the failpoint before the service has reported that it is ready.
+    await service.start({ PARLEY_FAILPOINTS: `${failpoint}=kill@4` }).catch((error: unknown) => {
+      if (service.process().isRunning()) throw error;
+    });
+    const exit = await Promise.race([service.process().exited, sleep(KILL_TIMEOUT_MS)]);
+    if (exit?.signal !== "SIGKILL") survived.push(failpoint);
+  }
+  await service.kill9();
+  await service.start();
+  return survived;
+}
+
+test("counts every turn exactly once after kill -9 at each step of a turn, in all services at once", async () => {
+  let isOver = false;
+  const visitor = async (number: number) => {
+    for (let turn = number; !isOver; turn++) {
+      const { kind } = await visit(system.url(turn % 2), tenant);
+      // Avoids a busy loop while an edge refuses connections.
+      if (kind !== "stream") await sleep(50);
+    }
+  };
+  const visitors = Promise.all(Array.from({ length: VISITORS }, (_, number) => visitor(number)));
+  try {
+    const victims = Object.keys(FAILPOINTS) as Victim[];
+    expect((await Promise.all(victims.map(killAtEach))).flat()).toEqual([]);
+  } finally {
+    isOver = true;
+    await visitors;
+  }
+  const last = await Promise.all([0, 1].map((edge) => visit(system.url(edge), tenant)));
+  expect(last).toMatchObject([{ finishReason: "stop" }, { finishReason: "stop" }]);
+
+  await expect
+    .poll(() => readBalance(system.database), { timeout: 60_000, interval: 500 })
+    .toMatchObject({ held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
+  const { done, used, ledger } = await readBalance(system.database);
+  expect(done).toBeGreaterThan(Object.values(FAILPOINTS).flat().length);
+  expect([used, ledger]).toEqual([done, done]);
+
+  // Each turn has exactly one message of each role.
+  const { incomplete } = await query<{ incomplete: number }>(
+    system.database,
+    `SELECT count(*)::integer AS incomplete FROM (
+       SELECT turn_id FROM conversation.messages GROUP BY turn_id
+       HAVING count(*) FILTER (WHERE role = 'user') <> 1 OR count(*) FILTER (WHERE role = 'assistant') <> 1
+     ) turns`,
+  );
+  expect(incomplete).toBe(0);
+}, 600_000);

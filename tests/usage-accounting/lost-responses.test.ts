@@ -1,0 +1,93 @@
+import { quickOrFull } from "@parley/test-support";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createPlan, query, readBalance } from "../system/database.ts";
+import { metric } from "../system/metrics.ts";
+import type { ServiceProcess } from "../system/processes.ts";
+import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
+import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../system/visitors.ts";
+
+const TURNS = quickOrFull(600, 10_000);
+const VISITORS = 24;
+/** Every RPC of a turn. If only Generate's status is lost, the turn is still done. */
+const LOSSY_RPCS = {
+  conversation: ["ResolveKey", "RenewEdge", "OpenTurn", "CloseTurn"],
+  quota: ["Reserve", "Settle"],
+  llm: ["Generate"],
+} as const;
+/** The RPCs that every turn calls at least once. */
+const RPCS_OF_EVERY_TURN = ["OpenTurn", "CloseTurn", "Reserve", "Generate"];
+
+let system: System;
+let tenant: Tenant;
+beforeAll(async () => {
+  const withLosses = (service: keyof typeof LOSSY_RPCS) => ({
+    PARLEY_FAILPOINTS: LOSSY_RPCS[service].map((rpc) => `${service}.${rpc}.after=lose%20`).join(" "),
+    LOG_LEVEL: "silent",
+  });
+  system = await startSystem({
+    env: {
+      edge: { ...TRUST_TEST_PROXY, LOG_LEVEL: "error" },
+      conversation: withLosses("conversation"),
+      quota: withLosses("quota"),
+      "llm-proxy": withLosses("llm"),
+    },
+  });
+  await createPlan(system.database, "endless", 1_000_000);
+  tenant = await createTenant(system.admin, { plan: "endless" });
+});
+afterAll(() => system?.stop());
+
+test(`stores and counts each of ${TURNS} turns once when every fifth response is lost`, async () => {
+  const visits: VisitResult[] = [];
+  let sent = 0;
+  const visitor = async () => {
+    while (sent++ < TURNS) visits.push(await visit(system.url(), tenant));
+  };
+  await Promise.all(Array.from({ length: VISITORS }, visitor));
+  const { stop = 0, 503: refused = 0 } = countOutcomes(visits);
+  // Each call has three attempts, and each attempt fails with probability 1/5. So nearly all turns succeed.
+  expect(stop).toBeGreaterThan(TURNS * 0.95);
+
+  await expect
+    .poll(() => readBalance(system.database), { timeout: 60_000, interval: 500 })
+    .toMatchObject({ held: 0, outbox: 0, unbalanced: 0 });
+  const { done } = await readBalance(system.database);
+  expect(done).toBeGreaterThanOrEqual(stop);
+  const counts = await query<{ turns: number; users: number; replies: number; sessions: number; twice: number }>(
+    system.database,
+    `SELECT (SELECT count(*) FROM conversation.turns)::integer AS turns,
+            count(*) FILTER (WHERE role = 'user')::integer AS users,
+            count(*) FILTER (WHERE role = 'assistant')::integer AS replies,
+            count(DISTINCT session_id)::integer AS sessions,
+            (count(*) - 2 * count(DISTINCT turn_id))::integer AS twice
+     FROM conversation.messages`,
+  );
+  expect(counts).toEqual({
+    turns: counts.turns,
+    users: counts.turns,
+    replies: counts.turns,
+    sessions: counts.turns,
+    twice: 0,
+  });
+  // A refused visitor may or may not have opened a turn.
+  expect(counts.turns).toBeGreaterThanOrEqual(TURNS - refused);
+  expect(counts.turns).toBeLessThanOrEqual(TURNS);
+
+  // The failpoints did lose responses.
+  for (const [service, rpcs] of Object.entries(LOSSY_RPCS)) {
+    for (const rpc of rpcs.filter((name) => RPCS_OF_EVERY_TURN.includes(name))) {
+      const lost = await countLostResponses(system[service as keyof typeof LOSSY_RPCS], rpc);
+      expect(lost, rpc).toBeGreaterThan(TURNS * 0.1);
+    }
+  }
+}, 1_800_000);
+
+async function countLostResponses(service: ServiceProcess, rpc: string): Promise<number> {
+  const methods = {
+    conversation: "parley.conversation.v1.ConversationService",
+    quota: "parley.quota.v1.QuotaService",
+    "llm-proxy": "parley.llm.v1.LlmService",
+  };
+  const method = `${methods[service.name as keyof typeof methods]}/${rpc}`;
+  return metric(service, "parley_rpc_server_duration_seconds_count", { method, status: "UNAVAILABLE" });
+}

@@ -1,0 +1,188 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describeWith, prometheusCommands } from "@parley/test-support";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { parse, stringify } from "yaml";
+import { helm } from "./helm.ts";
+import { type Manifest, nameOf, ofKind, parseManifests } from "./manifest.ts";
+import { CHART, render, valuesFile } from "./render.ts";
+
+const ROOT = join(CHART, "../..");
+
+/** Two installations that differ in the namespace, or only in the release. */
+const INSTALLATIONS = [
+  { release: "parley", namespace: "chat" },
+  { release: "parley", namespace: "shop" },
+  { release: "parley-two", namespace: "chat" },
+];
+
+type Rule = { alert?: string; record?: string; expr: string; labels: Record<string, string> };
+type Dashboard = {
+  uid: string;
+  title: string;
+  tags: string[];
+  templating: { list: { name: string }[] };
+  links: { tags: string[] }[];
+};
+
+async function install({ release, namespace }: (typeof INSTALLATIONS)[number]): Promise<Manifest[]> {
+  const { code, output } = await helm(
+    ...["template", release, CHART, "--namespace", namespace, "--values", valuesFile("production")],
+  );
+  if (code !== 0) throw new Error(output);
+  return parseManifests(output);
+}
+
+function groupsOf(manifests: readonly Manifest[]): { name: string; rules: Rule[] }[] {
+  return ofKind(manifests, "PrometheusRule").flatMap(({ spec }) => spec.groups as { name: string; rules: Rule[] }[]);
+}
+
+function dashboardFiles(manifests: readonly Manifest[]): [name: string, json: string][] {
+  const maps = ofKind(manifests, "ConfigMap").filter(({ metadata }) => metadata.labels?.grafana_dashboard === "1");
+  return maps.flatMap(({ data }) => Object.entries(data as Record<string, string>));
+}
+
+describe("two installations", () => {
+  it("read only their own series in every rule", async () => {
+    const rules = groupsOf(await install({ release: "parley-two", namespace: "chat" })).flatMap((group) => group.rules);
+    const series = rules.flatMap(
+      ({ expr }) => expr.match(/\b(?:parley[_:][\w:]+|nodejs_\w+|up)\b\{?[^}]{0,40}/g) ?? [],
+    );
+    expect(series.length).toBeGreaterThan(80);
+    expect(series.filter((each) => !each.includes('{namespace="chat", release="parley-two"'))).toEqual([]);
+    expect(rules.map(({ labels }) => [labels.namespace, labels.release])).toEqual(
+      rules.map(() => ["chat", "parley-two"]),
+    );
+  });
+
+  it("have different uids, titles, tags and file names of dashboards", async () => {
+    const files = (await Promise.all(INSTALLATIONS.map(install))).flatMap(dashboardFiles);
+    const dashboards = files.map(([, json]) => JSON.parse(json) as Dashboard);
+    expect(files).toHaveLength(9);
+    expect(new Set(files.map(([name]) => name)).size).toBe(9);
+    expect(new Set(dashboards.map(({ uid }) => uid)).size).toBe(9);
+    expect(new Set(dashboards.map(({ title }) => title)).size).toBe(9);
+    expect(dashboards.filter(({ uid }) => uid.length > 40)).toEqual([]); // Grafana's maximum
+    for (const { tags, links } of dashboards) expect(tags).toEqual(["parley", ...(links[0]?.tags ?? [])]);
+  });
+
+  it("show only their own series in their dashboards, without a choice of namespaces", async () => {
+    const files = dashboardFiles(await install({ release: "parley-two", namespace: "chat" }));
+    for (const [name, json] of files) {
+      const dashboard = JSON.parse(json) as Dashboard;
+      expect(dashboard.templating.list.map((variable) => variable.name)).toEqual(["datasource"]);
+      const selectors = json.match(/namespace[=~]+\\"[^,}]*, release[^,}]*/g) ?? [];
+      expect(json, name).not.toContain("$namespace");
+      expect(new Set(selectors)).toEqual(new Set(['namespace=\\"chat\\", release=\\"parley-two\\"']));
+    }
+  });
+
+  describeWith("prometheus", "in one Prometheus", () => {
+    it("each fire their own alert when their edge is missing, and no other's", async () => {
+      const folder = await mkdtemp(join(tmpdir(), "parley-rules-"));
+      onTestFinished(() => rm(folder, { recursive: true }));
+      const sets = await Promise.all(INSTALLATIONS.map(install));
+      const groups = sets.flatMap((manifests, index) =>
+        groupsOf(manifests).map((group) => ({ ...group, name: `${group.name}-${index}` })),
+      );
+      await writeFile(join(folder, "rules.yaml"), stringify({ groups }));
+      const targets = INSTALLATIONS.flatMap(({ release, namespace }) =>
+        ["edge", "conversation", "quota", "llm-proxy"].map((service) => {
+          const labels = `application="parley", service="${service}", namespace="${namespace}", release="${release}"`;
+          const isMissing = service === "edge" && release === "parley-two";
+          return { series: `up{${labels}}`, values: isMissing ? "_x10" : "1x10" };
+        }),
+      );
+      const missing = {
+        exp_labels: { severity: "page", service: "edge", namespace: "chat", release: "parley-two" },
+        exp_annotations: {
+          summary: "No replica of edge responds",
+          description: "No replica of edge responds to Prometheus.",
+          runbook_url: "https://git.example.com/parley/blob/main/docs/operations/runbooks/ParleyServiceMissing.md",
+        },
+      };
+      const alert_rule_test = [{ eval_time: "5m", alertname: "ParleyServiceMissing", exp_alerts: [missing] }];
+      await writeFile(
+        join(folder, "cases.yaml"),
+        stringify({ rule_files: ["rules.yaml"], tests: [{ interval: "1m", input_series: targets, alert_rule_test }] }),
+      );
+      const promtool = prometheusCommands()?.promtool ?? "promtool";
+      const run = promisify(execFile)(promtool, ["test", "rules", join(folder, "cases.yaml")]);
+      expect(
+        await run.then(
+          ({ stdout }) => stdout,
+          ({ stdout, stderr }) => `${stdout}${stderr}`,
+        ),
+      ).toContain("SUCCESS");
+    });
+  });
+});
+
+describe("an uninstalled release", () => {
+  it("leaves no hook behind, because each is deleted whether it succeeds or fails", async () => {
+    const { manifests } = await render("production");
+    const hooks = manifests.filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] !== undefined);
+    expect(hooks.map(nameOf)).toHaveLength(6);
+    for (const hook of hooks)
+      expect(hook.metadata.annotations?.["helm.sh/hook-delete-policy"], nameOf(hook)).toBe(
+        "before-hook-creation,hook-succeeded,hook-failed",
+      );
+  });
+
+  it("has had the log of its failed migration printed by helm before the Job was deleted", async () => {
+    const [job] = ofKind((await render("production")).manifests, "Job");
+    expect(job?.metadata.annotations?.["helm.sh/hook-output-log-policy"]).toBe("hook-failed");
+  });
+});
+
+describe("the notes", () => {
+  async function notes(name: string, ...sets: string[]): Promise<string> {
+    const { code, output } = await helm(
+      ...["install", "parley", CHART, "--dry-run=client", "--namespace", "chat", "--values", valuesFile(name)],
+      ...sets.flatMap((set) => ["--set", set]),
+    );
+    expect(code, output).toBe(0);
+    return output.slice(output.indexOf("NOTES:"));
+  }
+
+  it("name https only for an Ingress with TLS", async () => {
+    expect(await notes("production")).toContain("Visitors reach Parley at https://chat.example.com\n");
+    expect(await notes("production", "ingress.tls=null")).toContain(
+      "Visitors reach Parley at http://chat.example.com\n",
+    );
+  });
+
+  it("name no scheme behind a Gateway, unless doctor.url gives it", async () => {
+    expect(await notes("gateway-api")).toContain("through the Gateway at chat.example.com\n");
+    expect(await notes("gateway-api", "doctor.url=https://a.example")).toContain("the Gateway at https://a.example\n");
+    expect(await notes("gateway-api", "httpRoute.hostnames=null")).toContain("through the Gateway\n");
+  });
+});
+
+describe("the documents", () => {
+  it("give helm longer than the migration Job may take", async () => {
+    const { migrations } = parse(await readFile(join(CHART, "values.yaml"), "utf8")) as {
+      migrations: { activeDeadlineSeconds: number };
+    };
+    const all = [
+      ...(await readdir(join(ROOT, "docs"), { recursive: true })).map((file) => `docs/${file}`),
+      ...["README.md", "charts/parley/README.md", "charts/parley/templates/doctor/_doctor.tpl"],
+    ];
+    const files = all.filter((file) => /\.(md|tpl)$/.test(file));
+    const commands = await Promise.all(
+      files.map(async (file) => {
+        const text = (await readFile(join(ROOT, file), "utf8")).replaceAll("\\\n", "");
+        return text.match(/^.*\bhelm (--\S+ .* )?(install|upgrade) .*--.*$/gm)?.map((line) => `${file}: ${line}`) ?? [];
+      }),
+    );
+    expect(commands.flat().length).toBeGreaterThanOrEqual(7);
+    const tooShort = commands.flat().filter((command) => {
+      const minutes = Number(/--timeout (\d+)m/.exec(command)?.[1] ?? 5); // helm's default
+      return minutes * 60 <= migrations.activeDeadlineSeconds;
+    });
+    expect(tooShort).toEqual([]);
+  });
+});

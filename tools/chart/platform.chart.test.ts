@@ -1,0 +1,183 @@
+import { describe, expect, it } from "vitest";
+import { componentOf, type Manifest, ofKind, type PodSpec, parseManifests, workloads } from "./manifest.ts";
+import { render, template } from "./render.ts";
+
+// The settings that fit the chart into a platform: networks, certificate authorities, sidecars, scheduling.
+
+const NOTHING_OPEN = "the network policies block the provider";
+
+function podsOf(manifests: readonly Manifest[]): Map<string, PodSpec> {
+  return new Map(workloads(manifests).map(({ labels, pod }) => [componentOf(labels), pod]));
+}
+
+function egressOf(manifests: readonly Manifest[], component: string): { to?: object[]; ports?: object[] }[] {
+  const policies = ofKind(manifests, "NetworkPolicy");
+  return policies.find(({ metadata }) => componentOf(metadata.labels ?? {}) === component)?.spec.egress;
+}
+
+describe("network policies", () => {
+  it("open the ports of the values' DNS servers in every policy", async () => {
+    const { manifests } = await render("openshift");
+    const policies = ofKind(manifests, "NetworkPolicy");
+    expect(policies).toHaveLength(6);
+    for (const { spec } of policies)
+      expect(spec.egress[0]).toEqual({
+        to: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "openshift-dns" } } }],
+        ports: [
+          { port: 5353, protocol: "UDP" },
+          { port: 5353, protocol: "TCP" },
+        ],
+      });
+  });
+
+  it("open a component's additional egress for that component alone", async () => {
+    const components = ["edge", "conversation", "quota", "llmProxy", "cli", "migrations"];
+    const sets = components.map((name, index) => `networkPolicy.extraEgress.${name}[0].ports[0].port=${9_000 + index}`);
+    const { manifests } = await render("minimal", sets);
+    const opened = ["edge", "conversation", "quota", "llm-proxy", "cli", "migrations"].map(
+      (name) => JSON.stringify(egressOf(manifests, name)).match(/"port":9\d{3}/g) ?? [],
+    );
+    expect(opened).toEqual(components.map((_, index) => [`"port":${9_000 + index}`]));
+  });
+
+  it.each([
+    ["minimal", "podMonitor.enabled=true", "networkPolicy.prometheus is empty"],
+    ["minimal", "prometheusRule.enabled=true", "networkPolicy.prometheus is empty"],
+    ["minimal", "llmProxy.openaiBaseUrl=http://models:8000/v1", NOTHING_OPEN],
+    ["minimal", "llmProxy.openaiBaseUrl=https://models.ai.svc.cluster.local/v1", NOTHING_OPEN],
+    ["minimal", "llmProxy.openaiBaseUrl=https://172.20.0.7/v1", NOTHING_OPEN],
+    ["minimal", "llmProxy.openaiBaseUrl=http://models.example.com/v1", NOTHING_OPEN],
+    ["minimal", "llmProxy.ollamaHost=ollama.example.com", `${NOTHING_OPEN} http://ollama.example.com:11434`],
+    ["openshift", "networkPolicy.providers[0].ports[0].port=8000", NOTHING_OPEN],
+    ["minimal", "llmProxy.openaiBaseUrl=http://[fd00::7]/v1", NOTHING_OPEN],
+  ])("fail with %s values and %s", async (name, set, reason) => {
+    const { code, output } = await template(name, [set]);
+    expect(code).toBe(1);
+    expect(output).toContain(reason);
+  });
+
+  it.each([
+    ["minimal", "networkPolicy.enabled=false,podMonitor.enabled=true,llmProxy.openaiBaseUrl=http://models:8000/v1"],
+    ["minimal", "llmProxy.openaiBaseUrl=https://models.example.com/v1"],
+    ["minimal", "llmProxy.openaiBaseUrl=http://127.0.0.1:8000/v1"],
+    ["minimal", "llmProxy.ollamaHost=ollama.ai.svc,networkPolicy.providers[0].ports[0].port=8080"],
+    ["minimal", "llmProxy.ollamaHost=ollama.example.com,networkPolicy.extraEgress.llmProxy[0].ports[0].port=11434"],
+    [
+      "minimal",
+      "llmProxy.ollamaHost=ollama.example.com,networkPolicy.providers[0].ports[0].port=11000,networkPolicy.providers[0].ports[0].endPort=12000",
+    ],
+    ["minimal", "llmProxy.existingConfigMap=own,llmProxy.openaiBaseUrl=http://models:8000/v1"],
+  ])("accept %s values with %s", async (name, set) => {
+    const { code, output } = await template(name, [set]);
+    expect(code, output).toBe(0);
+  });
+});
+
+describe("every container of the chart", () => {
+  it("trusts the values' authorities", async () => {
+    const sets = ["caBundle.existingConfigMap=authorities", "caBundle.key=bundle.pem"];
+    const { manifests } = await render("production", sets);
+    for (const [component, { containers, volumes = [] }] of podsOf(manifests)) {
+      expect(volumes, component).toContainEqual({
+        name: "ca-bundle",
+        configMap: { name: "authorities", items: [{ key: "bundle.pem", path: "ca.crt" }] },
+      });
+      for (const { env = [], volumeMounts } of containers) {
+        expect(env, component).toContainEqual({ name: "NODE_EXTRA_CA_CERTS", value: "/etc/parley/ca-bundle/ca.crt" });
+        expect(volumeMounts, component).toContainEqual(
+          expect.objectContaining({ name: "ca-bundle", mountPath: "/etc/parley/ca-bundle" }),
+        );
+      }
+    }
+  });
+
+  it("gets the volumes, the environment and the DNS settings of `pod`, unless its component has its own", async () => {
+    const { manifests } = await render("production", [
+      "pod.extraVolumes[0].name=common,pod.extraVolumeMounts[0].name=common,pod.extraVolumeMounts[0].mountPath=/common",
+      "pod.envFrom[0].secretRef.name=common,pod.dnsConfig.nameservers[0]=10.0.0.10",
+      "quota.pod.extraVolumes[0].name=own,quota.pod.extraVolumeMounts[0].name=own,quota.pod.extraVolumeMounts[0].mountPath=/own",
+    ]);
+    const pods = podsOf(manifests);
+    expect(pods.size).toBe(7);
+    for (const [component, { containers, volumes, dnsConfig }] of pods) {
+      const name = component === "quota" ? "own" : "common";
+      expect(volumes, component).toContainEqual({ name });
+      expect(dnsConfig, component).toEqual({ nameservers: ["10.0.0.10"] });
+      for (const { envFrom, volumeMounts } of containers) {
+        expect(envFrom, component).toEqual([{ secretRef: { name: "common" } }]);
+        expect(volumeMounts, component).toContainEqual({ name, mountPath: `/${name}` });
+      }
+    }
+  });
+});
+
+describe("additional containers", () => {
+  it("run after the service's own in Deployments, and not in the Job and the test, which they would keep from ending", async () => {
+    const sets = ["pod.extraContainers[0].name=sidecar", "pod.extraContainers[0].image=sidecar:1"];
+    const { manifests } = await render("production", sets);
+    const places = workloads(manifests).map(({ manifest, pod }) => {
+      return `${manifest.kind} ${pod.containers.findIndex(({ name }) => name === "sidecar")}`;
+    });
+    expect(new Set(places)).toEqual(new Set(["Deployment 1", "Job -1", "Pod -1"]));
+  });
+
+  it("run before the service's own in every pod as init containers", async () => {
+    const sets = ["pod.extraInitContainers[0].name=proxy", "pod.extraInitContainers[0].restartPolicy=Always"];
+    const { manifests } = await render("production", sets);
+    for (const [component, { initContainers }] of podsOf(manifests))
+      expect(initContainers, component).toEqual([{ name: "proxy", restartPolicy: "Always" }]);
+  });
+});
+
+describe("other settings", () => {
+  it.each(["minimal", "production"])("time the probes of the four services as the %s values say", async (name) => {
+    const { manifests } = await render(name, [
+      "pod.startupProbe.failureThreshold=90,pod.readinessProbe.periodSeconds=7,pod.livenessProbe.timeoutSeconds=9",
+      "quota.pod.livenessProbe.timeoutSeconds=3",
+    ]);
+    const timings = ["edge", "conversation", "quota", "llm-proxy"].map((component) => {
+      const [container] = podsOf(manifests).get(component)?.containers ?? [];
+      const { startupProbe, readinessProbe, livenessProbe } = (container ?? {}) as unknown as Record<string, object>;
+      return { startupProbe, readinessProbe, livenessProbe };
+    });
+    expect(timings).toEqual(
+      [9, 9, 3, 9].map((timeoutSeconds) => ({
+        startupProbe: expect.objectContaining({ periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 90 }),
+        readinessProbe: expect.objectContaining({ periodSeconds: 7, timeoutSeconds: 2, failureThreshold: 2 }),
+        livenessProbe: expect.objectContaining({ periodSeconds: 10, timeoutSeconds, failureThreshold: 6 }),
+      })),
+    );
+  });
+
+  it("keep a pod pending rather than spread unevenly, if asked to", async () => {
+    const spreadOf = async (...sets: string[]) =>
+      podsOf((await render("minimal", sets)).manifests)
+        .get("quota")
+        ?.topologySpreadConstraints?.map((each) => JSON.stringify(each).match(/ScheduleAnyway|DoNotSchedule|Honor/g));
+    expect(await spreadOf()).toEqual([["ScheduleAnyway"], ["ScheduleAnyway"]]);
+    const hard = await spreadOf("pod.topologySpreadWhenUnsatisfiable=DoNotSchedule");
+    expect(hard).toEqual([
+      ["DoNotSchedule", "Honor"],
+      ["DoNotSchedule", "Honor"],
+    ]);
+  });
+
+  it("name the load balancer's class", async () => {
+    const { manifests } = await render("single-namespace-restricted");
+    const classes = ofKind(manifests, "Service").flatMap(({ spec }) => spec.loadBalancerClass ?? []);
+    expect(classes).toEqual(["service.k8s.aws/nlb"]);
+  });
+
+  it("add objects and templates to the release", async () => {
+    const objects = [
+      { kind: "ConfigMap", metadata: { name: "{{ .Release.Name }}-a" }, data: { key: "{{ .Values.logLevel }}" } },
+      "kind: ConfigMap\nmetadata: { name: {{ .Release.Namespace }}-b }",
+    ];
+    const { code, output } = await template("minimal", [], ["--set-json", `extraObjects=${JSON.stringify(objects)}`]);
+    expect(code, output).toBe(0);
+    expect(ofKind(parseManifests(output), "ConfigMap")).toEqual([
+      { kind: "ConfigMap", metadata: { name: "parley-a" }, data: { key: "info" } },
+      { kind: "ConfigMap", metadata: { name: "chat-b" } },
+    ]);
+  });
+});

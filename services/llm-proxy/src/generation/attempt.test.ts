@@ -32,7 +32,13 @@ function requestOf(stream: (request: CompletionRequest) => Promise<void>): Attem
 }
 
 function run(request: AttemptRequest, signal = new AbortController().signal) {
-  return runAttempt(request, { signal, now: () => 0, onText: () => undefined, onTextComplete: vi.fn(), onFirstText: vi.fn() });
+  return runAttempt(request, {
+    signal,
+    now: () => 0,
+    onText: () => undefined,
+    onTextComplete: vi.fn(),
+    onFirstText: vi.fn(),
+  });
 }
 
 const usage = { tokensIn: 3, tokensOut: 1 };

@@ -2,22 +2,22 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-// Three rings: unit tests beside the code need nothing; integration tests (*.db.test.ts) talk to a real PostgreSQL or
-// Redis; tests/ starts the whole system and speaks HTTP to it, some of it in a browser.
+// Three rings. Unit tests are beside the code and need no other process. Integration tests (*.db.test.ts) use a real PostgreSQL or Redis.
+// The tests in tests/ start the whole system and send HTTP requests to it, some of them from a browser.
 const results = process.env.PARLEY_TEST_RESULTS;
-/** A test of the system may take a minute; with the full figures, as long as those take. */
+/** A full run has larger tests. */
 const systemTimeoutMs = process.env.PARLEY_TEST_FULL === "1" ? 1_200_000 : 60_000;
 
-/** What puts the machine under load and measures it meanwhile: each has it to itself. */
+/** Tests that measure times under load. No other test runs beside them. */
 const alone = ["tests/{edge,observability}/**/*.test.ts"];
-/** Files run side by side: much of their time they wait. */
+/** Three on two cores, because tests spend much of their time waiting. */
 const maxWorkers = 3;
-/** One process runs file after file, and loads what they share once: no file leaves anything behind for the next. */
+/** A worker runs all its files in one process, so that it loads shared modules once. Each file cleans up after itself. */
 const isolate = false;
-// What the processes that tests start keep between runs, so that each of hundreds need not compile its modules anew.
+// The processes that tests start share a cache of compiled modules.
 const env = { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/parley/compiled", import.meta.url)) };
 
-/** What takes longest of what whole systems and browsers are needed for, so that none of it is left over at the end. */
+/** The slowest system and browser tests. They start first, so that no slow file runs alone at the end. */
 const longest = [
   "tests/browser/accessibility.browser.test.ts",
   "tests/start.test.ts",
@@ -43,7 +43,7 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-// The rings run one after the other, those of the system and of the browser together, and what must be alone comes last.
+// The rings run one after the other. System and browser tests run together; the tests that measure under load come last.
 export default defineConfig({
   test: {
     reporters: ["default", ...(results ? [["json", { outputFile: results }] as ["json", object]] : [])],
@@ -68,7 +68,7 @@ export default defineConfig({
           isolate,
           include: ["tools/**/*.chart.test.ts"],
           testTimeout: 30_000,
-          // Helm is fetched the first time.
+          // The first run installs Helm.
           hookTimeout: 120_000,
         },
       },
@@ -76,7 +76,7 @@ export default defineConfig({
         test: {
           name: "integration",
           sequence: { groupOrder: 1 },
-          // Some of them measure milliseconds.
+          // Some tests measure milliseconds.
           maxWorkers: 2,
           isolate,
           env,

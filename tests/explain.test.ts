@@ -68,7 +68,7 @@ const explain = (messageId: unknown, { workspaceId }: Tenant) =>
 
 const phaseMs = ({ phases }: Explanation, name: string) => phases.find((phase) => phase.name === name)?.ms ?? 0;
 
-/** What the services have stored about a turn so far. */
+/** The rows that the services have stored about a turn so far. */
 type TurnRecords = { phases: number; settledAt: string; calls: number };
 
 const isSettled = ({ settledAt }: TurnRecords) => settledAt !== "";

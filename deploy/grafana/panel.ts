@@ -12,7 +12,7 @@ export type Threshold = { value: number; color: "green" | "orange" | "red" };
 
 export type Panel = {
   title: string;
-  /** What the values mean. */
+  /** The meaning of the values. */
   shows: string;
   /** The values of a healthy installation. */
   normal: string;

@@ -7,7 +7,7 @@ import type { TestProject } from "vitest/node";
 import { startSystem } from "../system/system.ts";
 import { replyTo } from "./replies.ts";
 
-/** What the global setup provides to the test files. */
+/** The values that the global setup provides to the test files. */
 export interface ProvidedSystem {
   readonly edgeUrl: string;
   readonly opsPorts: { readonly conversation: number; readonly quota: number; readonly llm: number };

@@ -1,7 +1,7 @@
 import { quickOrFull } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { metric, residentBytes } from "../system/metrics.ts";
-import { slowMessage, storeSlowPatterns } from "../system/pattern-attack.ts";
+import { sendOrdinaryMessages, sendSlowMessages, storeSlowPatterns } from "../system/pattern-attack.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
 
@@ -9,10 +9,11 @@ import { TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
 const MEMORY_LIMIT_MIB = 512;
 const MEMORY_MARGIN_MIB = 128;
 const MAX_RATIO = 1.2;
-/** The best of several rounds counts: slow patterns would delay the neighbor in every round, a busy machine only in some. */
-const ROUNDS = quickOrFull(4, 8);
-const CHATS = quickOrFull(100, 500);
-const ATTACKERS = 4;
+/** Each round measures the neighbour with and without the attack; the times of all rounds count together. */
+const MIN_ROUNDS = quickOrFull(4, 16);
+/** More rounds follow while the ratio is above its limit, because the slowest 1 % of few chats depends on chance. */
+const MAX_ROUNDS = 4 * MIN_ROUNDS;
+const CHATS = 100;
 
 let system: System;
 beforeAll(async () => {
@@ -20,8 +21,8 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-/** Returns the p99 duration of a tenant's sequential chats. */
-async function chatP99Ms(tenant: Tenant): Promise<number> {
+/** Sends a tenant's chats sequentially and returns their durations in milliseconds. */
+async function chatTimes(tenant: Tenant): Promise<number[]> {
   const times: number[] = [];
   for (let count = 0; count < CHATS; count++) {
     const startedAt = performance.now();
@@ -30,24 +31,11 @@ async function chatP99Ms(tenant: Tenant): Promise<number> {
     });
     times.push(performance.now() - startedAt);
   }
-  return times.toSorted((a, b) => a - b)[Math.ceil(CHATS * 0.99) - 1] ?? 0;
+  return times;
 }
 
-/** Sends slow messages concurrently until the returned function is called; it resolves with the response statuses. */
-function attack(tenant: Tenant): () => Promise<number[]> {
-  let isOver = false;
-  const statuses: number[] = [];
-  const attackers = Array.from({ length: ATTACKERS }, async () => {
-    while (!isOver) {
-      const result = await visit(system.url(), tenant, { message: slowMessage() });
-      statuses.push(result.kind === "stream" ? 200 : result.kind === "plain" ? result.status : 0);
-    }
-  });
-  return async () => {
-    isOver = true;
-    await Promise.all(attackers);
-    return statuses;
-  };
+function p99(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.ceil(times.length * 0.99) - 1] ?? 0;
 }
 
 test(
@@ -56,33 +44,40 @@ test(
     const attacker = await createTenant(system.admin, { plan: "scale" });
     await storeSlowPatterns(system, attacker);
     const neighbour = await createTenant(system.admin, { plan: "scale" });
+    const ordinary = await createTenant(system.admin, { plan: "scale" });
     const { workspaceId, botSlug } = neighbour;
     for (const pattern of ["\\bcredit card\\b", "pass\\W{0,5}word", "(idiot|moron)"])
       await system.admin.moderation.addPattern({ workspaceId, botSlug, pattern });
-    await chatP99Ms(neighbour);
+    await chatTimes(neighbour);
     const memory = async () => (await residentBytes(system.conversation)) / 2 ** 20;
     const quietMiB = await memory();
 
-    const rounds: { quietMs: number; attackedMs: number; ratio: number; memoryMiB: number }[] = [];
+    const quiet: number[] = [];
+    const attacked: number[] = [];
     const statuses: number[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
-      const quietMs = await chatP99Ms(neighbour);
-      const endAttack = attack(attacker);
-      const attackedMs = await chatP99Ms(neighbour);
-      const memoryMiB = await memory();
-      statuses.push(...(await endAttack()));
-      rounds.push({ quietMs, attackedMs, ratio: attackedMs / quietMs, memoryMiB });
+    let maxMiB = 0;
+    const ratio = () => p99(attacked) / p99(quiet);
+    for (let round = 1; round <= MIN_ROUNDS || (round <= MAX_ROUNDS && ratio() > MAX_RATIO); round++) {
+      const traffic = sendOrdinaryMessages(system.url(), ordinary);
+      quiet.push(...(await chatTimes(neighbour)));
+      await traffic.stop();
+      const attack = sendSlowMessages(system.url(), attacker);
+      attacked.push(...(await chatTimes(neighbour)));
+      maxMiB = Math.max(maxMiB, await memory());
+      statuses.push(...(await attack.stop()));
+      console.info(
+        `round ${round}: p99 ${p99(quiet).toFixed(1)} ms, with the attack ${p99(attacked).toFixed(1)} ms, ratio ${ratio().toFixed(2)}`,
+      );
     }
     const countMatches = (labels: Record<string, string>) =>
       metric(system.conversation, "parley_moderation_duration_seconds_count", labels);
     const refused = (await countMatches({})) - (await countMatches({ result: "ok" }));
-    console.table(rounds);
     console.info(
-      `${refused} of ${statuses.length} attacking messages refused; memory before the attack: ${quietMiB.toFixed(0)} of ${MEMORY_LIMIT_MIB} MiB`,
+      `${refused} of ${statuses.length} attacking messages refused; memory ${quietMiB.toFixed(0)} MiB, with the attack ${maxMiB.toFixed(0)} of ${MEMORY_LIMIT_MIB} MiB`,
     );
 
-    expect(Math.max(...rounds.map(({ memoryMiB }) => memoryMiB))).toBeLessThan(MEMORY_LIMIT_MIB - MEMORY_MARGIN_MIB);
-    expect(Math.min(...rounds.map(({ ratio }) => ratio))).toBeLessThanOrEqual(MAX_RATIO);
+    expect(maxMiB).toBeLessThan(MEMORY_LIMIT_MIB - MEMORY_MARGIN_MIB);
+    expect(ratio()).toBeLessThanOrEqual(MAX_RATIO);
     // The patterns still apply: a message beyond the workspace's share of matching time is refused, not accepted unmatched.
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0);
     expect(statuses.filter((status) => status === 503)).toHaveLength(refused);

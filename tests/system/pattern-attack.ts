@@ -1,5 +1,11 @@
+import { setTimeout } from "node:timers/promises";
 import { query } from "./database.ts";
 import type { System, Tenant } from "./system.ts";
+import { visit } from "./visitors.ts";
+
+const CLIENTS = 4;
+/** After this time in the queue a message is refused. */
+const LONGEST_WAIT_MS = 5_000;
 
 /**
  * Stores fifty patterns whose lazily built automata need new states for each new text. They exceed today's limit for a bot, so they are
@@ -16,9 +22,44 @@ export async function storeSlowPatterns({ database }: Pick<System, "database">, 
 }
 
 /** Returns a random message of 4,000 characters made of the words in these patterns. */
-export function slowMessage(): string {
+function slowMessage(): string {
   const words = ["buy", "sell", "send", " ", "a", "go ", "xy"];
   return Array.from({ length: 2_000 }, () => words[Math.floor(Math.random() * words.length)])
     .join("")
     .slice(0, 4_000);
+}
+
+/** Running traffic. `stop` waits for the last request and resolves with the response statuses. */
+export type Traffic = { stop(): Promise<number[]> };
+
+/** Sends slow messages from several clients. */
+export function sendSlowMessages(url: string, tenant: Tenant): Traffic {
+  return repeat(url, tenant, 0);
+}
+
+/**
+ * Sends the same messages, about as often as an attacked tenant's are answered or refused, to a tenant without patterns. A neighbour's times
+ * during this traffic and during the attack differ by the matching only.
+ */
+export function sendOrdinaryMessages(url: string, tenant: Tenant): Traffic {
+  return repeat(url, tenant, LONGEST_WAIT_MS);
+}
+
+function repeat(url: string, tenant: Tenant, pauseMs: number): Traffic {
+  const stopped = new AbortController();
+  const statuses: number[] = [];
+  const clients = Array.from({ length: CLIENTS }, async () => {
+    while (!stopped.signal.aborted) {
+      const result = await visit(url, tenant, { message: slowMessage() });
+      statuses.push(result.kind === "stream" ? 200 : result.kind === "plain" ? result.status : 0);
+      await setTimeout(pauseMs, undefined, { signal: stopped.signal }).catch(() => undefined);
+    }
+  });
+  return {
+    async stop() {
+      stopped.abort();
+      await Promise.all(clients);
+      return statuses;
+    },
+  };
 }

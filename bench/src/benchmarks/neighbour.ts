@@ -1,8 +1,7 @@
-import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { nodeFlags, startProcess } from "@parley/test-support";
 import { pdfBombs, slowPdf } from "../../../services/conversation/src/testing/document-bombs.ts";
-import { slowMessage, storeSlowPatterns } from "../../../tests/system/pattern-attack.ts";
+import { sendOrdinaryMessages, sendSlowMessages, storeSlowPatterns } from "../../../tests/system/pattern-attack.ts";
 import { createTenant } from "../../../tests/system/system.ts";
 import { visit } from "../../../tests/system/visitors.ts";
 import { familyResidentBytes, watchPeak } from "../support/cpu.ts";
@@ -22,7 +21,7 @@ const MAX_CONVERSATION_MIB = (512 * 8) / 10;
 const SAMPLE_INTERVAL_MS = 20;
 
 /** Running traffic. `stop` waits for the last request. */
-type Traffic = { stop(): Promise<void> };
+type Traffic = { stop(): Promise<unknown> };
 type Attack = {
   begin: () => Promise<Traffic>;
   /** Starts the attacker's traffic for the rounds without the attack; absent if there is none. */
@@ -149,21 +148,13 @@ async function costlyBodies({ system }: Testbed): Promise<Attack> {
   };
 }
 
-/**
- * In the rounds without the attack, a bot without patterns gets the same messages, about one per second. The attacked bot answers as many;
- * the rest is refused.
- */
 async function slowPatterns({ system }: Testbed): Promise<Attack> {
   const attacker = await createTenant(system.admin, { plan: "scale" });
   await storeSlowPatterns(system, attacker);
   const ordinary = await createTenant(system.admin, { plan: "scale" });
   return {
-    begin: async () => repeat(() => visit(system.url(), attacker, { message: slowMessage() })),
-    beginHarmless: async () =>
-      repeat(async () => {
-        await visit(system.url(), ordinary, { message: slowMessage() });
-        await setTimeout(ATTACKERS * 1_000);
-      }),
+    begin: async () => sendSlowMessages(system.url(), attacker),
+    beginHarmless: async () => sendOrdinaryMessages(system.url(), ordinary),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Logger } from "./logger.ts";
 
 export type MeasurementOptions = {
-  /** What is measured, for the log. */
+  /** The name of the measurement in the log. */
   name: string;
   /**
    * How long a result is reused. A slow measurement is reused for 20 times its duration, so that it occupies at most 5 % of a connection. 0

@@ -5,7 +5,7 @@ import type { ServiceWithDatabase } from "../../system/processes.ts";
 import { createTenant, type System, type Tenant } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";
 
-/** What visitors received while a peer was frozen. */
+/** The responses that visitors received while a peer was frozen. */
 export type Frozen = {
   /** A stream that was open when the peer froze. */
   openStream: { events: string[]; afterMs: number };

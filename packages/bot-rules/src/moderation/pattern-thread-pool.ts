@@ -18,7 +18,7 @@ const MAX_WAIT_MS = 5_000;
 /** Limit for a workspace's queued text: 250 of the longest messages. */
 const MAX_WAITING_CHARACTERS = 1_000_000;
 /** A workspace's share of the time of one thread. */
-const SHARE = 0.25;
+const SHARE = 0.1;
 
 const OVERLOADED = "the workspace's moderation patterns take too long to match; try again later";
 

@@ -4,7 +4,7 @@ import type { ActiveEntry } from "./message-log.ts";
 import { sendMessage } from "./send-message.ts";
 import type { Entry, SessionStore } from "./session-store.ts";
 
-/** What the chat session calls when it changes. */
+/** Callbacks of a chat session's changes. */
 export interface ChatView {
   /** Shows the stored entries and the active one. Called at most once per frame while a reply grows. */
   show(entries: readonly Entry[], active?: ActiveEntry): void;

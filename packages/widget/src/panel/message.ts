@@ -6,7 +6,7 @@ import { fillPlaceholders, noticeFor, type Words } from "./words.ts";
 const THUMB =
   "M7 10v10H4V10zM7 11l4-7c1.6 0 2.5 1.2 2.2 2.7L12.5 10H18c1.4 0 2.3 1.2 2 2.5l-1.3 5.6c-.3 1.1-1.2 1.9-2.4 1.9H7";
 
-/** What the visitor can do with a message. */
+/** The visitor's actions on a message. */
 export interface MessageActions {
   rate(entry: Entry, rating: "up" | "down" | ""): void;
   retry(entry: Entry): void;

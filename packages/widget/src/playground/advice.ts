@@ -1,4 +1,4 @@
-/** What an operator should know about an error code. */
+/** Advice for operators about an error code. */
 const ADVICE: Readonly<Record<string, string>> = {
   authentication_required: "The token is missing, invalid or expired. Create a new one and paste it.",
   no_workspace: "The token has no workspace claim, or you are not a member of the workspace.",

@@ -17,7 +17,7 @@ export interface BotConfig {
   readonly custom_css_vars: Readonly<Record<string, string>>;
 }
 
-/** Who the visitor is, according to the page. Sent with every message. */
+/** The visitor's identity according to the page. Sent with every message. */
 export interface Visitor {
   visitorId?: string | undefined;
   metadata?: Readonly<Record<string, unknown>> | undefined;
@@ -33,7 +33,7 @@ export interface WidgetEvents {
   new: Record<string, never>;
 }
 
-/** What the launcher passes to the panel. */
+/** The values that the launcher passes to the panel. */
 export interface PanelContext {
   /** The service's URL, ending in a slash. */
   readonly base: string;
@@ -53,7 +53,7 @@ export interface PanelContext {
   close(): void;
 }
 
-/** What the launcher calls on the panel. */
+/** The panel's functions that the launcher calls. */
 export interface Panel {
   /** Shows the panel. `focus` moves the keyboard focus into it, for a visitor who opened it. */
   show(focus: boolean): void;

@@ -24,7 +24,7 @@ export function coalesceText<Part extends string | object>(flush: () => Promise<
   let arrival = Promise.withResolvers<void>();
   let room: PromiseWithResolvers<void> | undefined;
   let endWindow: (() => void) | undefined;
-  /** What arrived before `text`. */
+  /** The parts that arrived before `text`. */
   let earlier: (string | Part)[] = [];
   let text = "";
   let isOver = false;

@@ -28,7 +28,7 @@ export type Ending = {
   verdict?: Verdict;
 };
 
-/** What follows a failed attempt. */
+/** The step after a failed attempt. */
 export type NextStep = "retry" | "failover" | "end";
 
 /** An attempt of a generation; `next` is empty unless the attempt failed. */

@@ -12,7 +12,7 @@ export class StreamedResponse extends Response {
     );
     super(null, { status, headers: pairs });
     this.stream = body;
-    // A body that nobody reads any more may still fail.
+    // Without a listener, an error after the last read would end the process.
     body.on("error", () => undefined);
   }
 }

@@ -47,7 +47,7 @@ const GARBAGE = [
  * - `flood` writes as fast as its reader reads;
  * - `damaged` overwrites part of its reply with the `Damage` in the visitor's message;
  * - `parrot-error` repeats the request in an error;
- * - `late-usage` sends its token counts 1.5 s after its finish reason.
+ * - `late-usage` sends its token counts 0.7 s after its finish reason.
  */
 export function scriptedFaults({ model, body }: ReceivedRequest): Reply | undefined {
   const [, at, garbage] = /^corrupt-(\d+)-(\d+)$/.exec(model) ?? [];
@@ -63,7 +63,7 @@ export function scriptedFaults({ model, body }: ReceivedRequest): Reply | undefi
   }
   if (model === "flood")
     return { tokens: Array.from({ length: FLOOD_TOKENS }, () => "\u0001".repeat(FLOOD_TOKEN_CHARACTERS)) };
-  if (model === "late-usage") return { tokens: LATE_USAGE_TEXT.match(/\S+ ?/g) ?? [], usageDelayMs: 1_500 };
+  if (model === "late-usage") return { tokens: LATE_USAGE_TEXT.match(/\S+ ?/g) ?? [], usageDelayMs: 700 };
   if (model === "parrot-error")
     return { status: 500, body: JSON.stringify({ error: { message: JSON.stringify(body) } }) };
   return undefined;

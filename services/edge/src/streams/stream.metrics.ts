@@ -36,7 +36,7 @@ export function createStreamMetrics(registry: Registry) {
     turns,
     doneAfterError: new Counter({
       name: "parley_turns_done_after_error_total",
-      help: "Turns that were stored as done, and counted, after the visitor was shown an error.",
+      help: "Turns stored as done, and counted, although the edge ended their streams with an error.",
       registers,
     }),
     firstToken: new Histogram({

@@ -8,8 +8,10 @@ import type { Logger } from "@parley/service-kit";
 type CloseTurnInit = MessageInitShape<typeof CloseTurnRequestSchema>;
 
 const ATTEMPT_TIMEOUT_MS = 2_000;
-/** How long an outcome is retried. Also the deadline of `done`: the database refuses it after that. */
+/** How long an outcome is retried. */
 const CLOSE_TIMEOUT_MS = 10_000;
+/** How long a `done` with a deadline is retried. The database refuses it after that. */
+const DONE_TIMEOUT_MS = 4_000;
 /** The statement_timeout of the conversation service's role: a `done` that the database began before its deadline may run this long. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 const FIRST_RETRY_DELAY_MS = 50;
@@ -21,8 +23,8 @@ const MAX_DELAYED_CLOSES = 1_000;
 
 export type TurnCloser = {
   /**
-   * Stores an outcome and returns the stored one, which may differ. Returns undefined if no call succeeds within 10 s. A `done` with a
-   * deadline may commit later than that, so for `done` it waits for the statement timeout too.
+   * Stores an outcome and returns the stored one, which may differ. Returns undefined if no call succeeds within 10 s. For a `done` with a
+   * deadline it is 14 s: the deadline of 4 s, and the statement timeout, because the `done` may commit until then.
    * @param databaseTime the database's clock now, in microseconds since 1970; undefined if the conversation service did not send it.
    */
   close(request: CloseTurnInit, databaseTime: bigint | undefined): Promise<CloseTurnResponse | undefined>;
@@ -35,7 +37,7 @@ export type TurnCloser = {
 };
 
 /**
- * Closes turns with retries. A visitor who leaves does not cancel them. An outcome that could not be stored within 10 s is retried in
+ * Closes turns with retries. A visitor who leaves does not cancel them. An outcome that could not be stored in time is retried in
  * the background as an error until it is stored or this process ends; then its lease expires and the sweeper closes the turn.
  *
  * @param onLateDone called for each turn that was stored as `done` although `close` returned undefined.
@@ -88,9 +90,9 @@ export function createTurnCloser(
       void track(sendWithRetry(request, performance.now() + ATTEMPT_TIMEOUT_MS));
     },
     async close(request, databaseTime) {
-      const deadlineMs = performance.now() + CLOSE_TIMEOUT_MS;
       const hasDeadline = request.outcome === OUTCOMES.done.proto && databaseTime !== undefined;
-      const deadline = hasDeadline && { deadlineMicroseconds: databaseTime + BigInt(CLOSE_TIMEOUT_MS * 1_000) };
+      const deadlineMs = performance.now() + (hasDeadline ? DONE_TIMEOUT_MS : CLOSE_TIMEOUT_MS);
+      const deadline = hasDeadline && { deadlineMicroseconds: databaseTime + BigInt(DONE_TIMEOUT_MS * 1_000) };
       const stored = await track(sendWithRetry({ ...request, ...deadline }, deadlineMs));
       if (stored !== undefined) return stored;
       const closedAsError = track(sendWithRetry(asInternalError(request), Number.POSITIVE_INFINITY));

@@ -919,8 +919,8 @@ export declare const ConversationService: GenService<{
    * - UNAVAILABLE (unavailable): OpenTurn stored the turn while this call ran; repeat this call.
    *
    * Idempotent by (workspace_id, turn_id).
-   * Deadline: 2 s per attempt. The edge retries for 10 s, which is also the deadline of DONE. Then it sends the outcome
-   * ERROR instead, until a call succeeds or is rejected.
+   * Deadline: 2 s per attempt. The edge retries for 10 s, or, if it sends DONE with deadline_microseconds, for 4 s, until
+   * that deadline. Then it sends the outcome ERROR instead, until a call succeeds or is rejected.
    * Handled in services/conversation/src/turns/close-turn.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.CloseTurn

@@ -4,6 +4,7 @@ import { readBalance } from "../system/database.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
 import { behindNginxSuite } from "./suites/behind-nginx.ts";
 import { capsSuite } from "./suites/caps.ts";
+import { completeRepliesSuite } from "./suites/complete-replies.ts";
 import { disconnectsSuite } from "./suites/disconnects.ts";
 import { drainSuite } from "./suites/drain.ts";
 import { floodsSuite } from "./suites/floods.ts";
@@ -49,6 +50,7 @@ describe("the edge", () => {
   describe("provider failures", () => providerFaultsSuite(shared));
   describe("network faults between services", () => networkFaultsSuite(shared));
   describe("drain", () => drainSuite(shared));
+  describe("disconnects after a complete reply", () => completeRepliesSuite(shared));
   describe("stream caps", () => capsSuite(shared));
   describeWith("nginx", "behind nginx", () => behindNginxSuite(shared));
   describe("frozen peers", () => frozenPeersSuite(frozenPeers));

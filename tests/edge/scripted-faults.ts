@@ -30,6 +30,9 @@ export const BOUNDARIES = WIRE.length;
 export const FLOOD_TOKENS = quickOrFull(1_300, 3_000);
 export const FLOOD_TOKEN_CHARACTERS = 3_000;
 
+/** The reply of the model `late-usage`. */
+export const LATE_USAGE_TEXT = "This is the whole reply";
+
 /** Replacements for a whole event. */
 const GARBAGE = [
   "data: {broken\n\n",
@@ -43,7 +46,8 @@ const GARBAGE = [
  * - `corrupt-N-G` sends garbage number G instead of its Nth event;
  * - `flood` writes as fast as its reader reads;
  * - `damaged` overwrites part of its reply with the `Damage` in the visitor's message;
- * - `parrot-error` repeats the request in an error.
+ * - `parrot-error` repeats the request in an error;
+ * - `late-usage` sends its token counts 0.7 s after its finish reason.
  */
 export function scriptedFaults({ model, body }: ReceivedRequest): Reply | undefined {
   const [, at, garbage] = /^corrupt-(\d+)-(\d+)$/.exec(model) ?? [];
@@ -59,6 +63,7 @@ export function scriptedFaults({ model, body }: ReceivedRequest): Reply | undefi
   }
   if (model === "flood")
     return { tokens: Array.from({ length: FLOOD_TOKENS }, () => "\u0001".repeat(FLOOD_TOKEN_CHARACTERS)) };
+  if (model === "late-usage") return { tokens: LATE_USAGE_TEXT.match(/\S+ ?/g) ?? [], usageDelayMs: 700 };
   if (model === "parrot-error")
     return { status: 500, body: JSON.stringify({ error: { message: JSON.stringify(body) } }) };
   return undefined;

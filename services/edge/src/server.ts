@@ -19,7 +19,10 @@ import { createStreams } from "./streams/open-streams.ts";
 import { keepLease } from "./turns/lease.worker.ts";
 import { createTurnCloser } from "./turns/turn-closer.ts";
 
-/** How long an ended stream may take to store its outcome and send its last events. */
+/**
+ * How long an ended stream may take to store its outcome and send its last events. A complete reply that cannot be stored needs 14 s. Its
+ * connection is closed without `error` and `done`.
+ */
 const STREAM_END_MS = 12_000;
 const CLOSE_DRAIN_MS = 10_000;
 
@@ -50,7 +53,7 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     metrics.streams,
     monotonicMs,
   );
-  const closer = createTurnCloser(conversation, log);
+  const closer = createTurnCloser(conversation, log, () => metrics.streams.doneAfterError.inc());
   const isStopping = () => lifecycle.isClosing;
   const isReady = () => lease.wasGranted() && !isStopping();
 

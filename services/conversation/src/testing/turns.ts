@@ -83,6 +83,7 @@ export function closing(turn: Pick<NewTurn, "workspaceId" | "turnId">, fields: P
     phases: [{ name: "open", microseconds: 1_500 }],
     toolsCalled: [],
     blockedReason: undefined,
+    deadlineMicroseconds: undefined,
     ...fields,
   };
 }

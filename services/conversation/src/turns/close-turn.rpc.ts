@@ -33,10 +33,15 @@ export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnReq
   return { outcome: OUTCOMES[outcome].proto, model: closed.model, tokensIn, tokensOut, latencyMs };
 }
 
-async function readStoredResult(database: Database, { workspaceId, turnId }: Closing): Promise<Response> {
-  const stored = await findTurnResult(database, workspaceId, turnId);
+async function readStoredResult(
+  database: Database,
+  { workspaceId, turnId, deadlineMicroseconds }: Closing,
+): Promise<Response> {
+  const stored = await findTurnResult(database, workspaceId, turnId, deadlineMicroseconds);
   if (stored === undefined) throw turnNotFound();
-  const { status, ...result } = stored;
+  const { status, isLate, ...result } = stored;
+  if (status === "streaming" && isLate)
+    throw new ServiceError("failed_precondition", "deadline_passed", "the turn can no longer be closed as done");
   // A concurrent OpenTurn stored the turn after the UPDATE had looked for it. A retry closes it.
   if (status === "streaming") throw new ServiceError("unavailable", "unavailable", "the turn was not open yet; retry");
   return { outcome: OUTCOMES[status].proto, ...result };
@@ -68,7 +73,12 @@ function toClosing(request: CloseTurnRequest): Closing {
     })),
     toolsCalled: request.toolsCalled.map(toToolUse),
     blockedReason: outcome === "blocked" ? withoutNul(request.blockedReason) : undefined,
+    deadlineMicroseconds: outcome === "done" ? toNumber(request.deadlineMicroseconds) : undefined,
   };
+}
+
+function toNumber(microseconds: bigint | undefined): number | undefined {
+  return microseconds === undefined ? undefined : Number(microseconds);
 }
 
 function turnNotFound() {

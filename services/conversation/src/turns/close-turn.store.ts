@@ -29,6 +29,8 @@ export type Closing = TurnResult & {
   toolsCalled: readonly ToolUse[];
   /** Set only if the reply was blocked. */
   blockedReason: string | undefined;
+  /** After this time the turn is not closed. By the database's clock, in microseconds since 1970; undefined for no limit. */
+  deadlineMicroseconds: number | undefined;
 };
 
 /**
@@ -61,11 +63,12 @@ const CLOSE_TURN = `
         first_token_ms = $9, error_code = $10, month = to_date($11, 'YYYY-MM'), phases = $12, blocked_reason = $14,
         closed_at = now()
     WHERE t.workspace_id = $1 AND t.turn_id = $2 AND t.status = 'streaming'
+      AND ($15::bigint IS NULL OR clock_timestamp() <= to_timestamp($15 / 1e6))
     RETURNING t.*, $4::text AS content, $13::jsonb AS tools_called
   ), ${RECORD_CLOSED}
   ${SELECT_CLOSED}`;
 
-/** Closes a streaming turn. Returns undefined if the turn is closed already or was never opened. */
+/** Closes a streaming turn. Returns undefined if the turn is closed already or was never opened, or if the deadline has passed. */
 export async function closeTurn(database: Database, closing: Closing): Promise<ClosedTurn | undefined> {
   const { rows } = await database.query<ClosedTurn>({
     name: "close_turn",
@@ -85,6 +88,7 @@ export async function closeTurn(database: Database, closing: Closing): Promise<C
       JSON.stringify(closing.phases),
       JSON.stringify(closing.toolsCalled),
       closing.blockedReason,
+      closing.deadlineMicroseconds,
     ],
   });
   return rows[0];
@@ -104,16 +108,18 @@ export async function recordTimings(
 }
 
 const FIND_TURN_RESULT = `
-  SELECT status, model, tokens_in AS "tokensIn", tokens_out AS "tokensOut", latency_ms AS "latencyMs"
+  SELECT status, model, tokens_in AS "tokensIn", tokens_out AS "tokensOut", latency_ms AS "latencyMs",
+         coalesce(clock_timestamp() > to_timestamp($3::bigint / 1e6), false) AS "isLate"
   FROM conversation.turns
   WHERE workspace_id = $1 AND turn_id = $2`;
 
-/** Returns a turn's status and figures, or undefined if the turn was never opened. */
+/** Returns a turn's status and figures and whether the deadline has passed, or undefined if the turn was never opened. */
 export async function findTurnResult(
   database: Database,
   workspaceId: string,
   turnId: string,
-): Promise<(Omit<TurnResult, "outcome"> & { status: TurnStatus }) | undefined> {
-  const { rows } = await database.query(FIND_TURN_RESULT, [workspaceId, turnId]);
+  deadlineMicroseconds?: number,
+): Promise<(Omit<TurnResult, "outcome"> & { status: TurnStatus; isLate: boolean }) | undefined> {
+  const { rows } = await database.query(FIND_TURN_RESULT, [workspaceId, turnId, deadlineMicroseconds]);
   return rows[0];
 }

@@ -57,7 +57,13 @@ export async function handleOpenTurn(
   if (blocked) return { messageId, blocked, model: bot.model };
   const terms = found?.terms ?? [];
   const prompt = encodePrompt({ ...promptOf(bot), passages, terms, history: opened.history, message });
-  return { messageId, model: bot.model, prompt, retrievalMicroseconds: BigInt(Math.round(retrievalMs * 1_000)) };
+  return {
+    messageId,
+    model: bot.model,
+    prompt,
+    retrievalMicroseconds: BigInt(Math.round(retrievalMs * 1_000)),
+    databaseTimeMicroseconds: BigInt(opened.databaseTimeMicroseconds),
+  };
 }
 
 async function readRepeatedTurn(database: Database, request: OpenTurnRequest, bot: BotConfig): Promise<Response> {
@@ -69,7 +75,12 @@ async function readRepeatedTurn(database: Database, request: OpenTurnRequest, bo
   const passages = await readPassages(database, request.workspaceId, turn.chunkIds);
   const knowledge = { workspaceId: request.workspaceId, botId: request.botId, ...bot.knowledge };
   const { terms } = await searchByWords(database, knowledge, message);
-  return { messageId, model, prompt: encodePrompt({ ...promptOf(bot), passages, terms, history, message }) };
+  return {
+    messageId,
+    model,
+    prompt: encodePrompt({ ...promptOf(bot), passages, terms, history, message }),
+    databaseTimeMicroseconds: BigInt(turn.databaseTimeMicroseconds),
+  };
 }
 
 /** The parts of a prompt that come from the bot's configuration. */

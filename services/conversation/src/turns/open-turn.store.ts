@@ -24,7 +24,16 @@ export type NewTurn = {
   blocked: Verdict | undefined;
 };
 
-export type OpenedTurn = { messageId: number; history: Exchange[] };
+export type OpenedTurn = {
+  messageId: number;
+  history: Exchange[];
+  /** The database's clock, in microseconds since 1970. */
+  databaseTimeMicroseconds: number;
+};
+
+const DATABASE_TIME = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS "databaseTimeMicroseconds"`;
+
+type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] | null };
 
 // The upsert locks the session's row. The message ids and the time are taken after that, so that within a session they rise together.
 // If the turn exists already, the statement writes nothing. If a concurrent statement inserts the same turn, this one fails on the
@@ -58,7 +67,7 @@ const OPEN_TURN = `
     UNION ALL
     SELECT $1, $3, user_message_id + 1, $2, 'assistant', $15, $12, $13, $16::bigint[], at FROM opened
   )
-  SELECT opened.user_message_id + 1 AS "messageId", history.exchanges
+  SELECT opened.user_message_id + 1 AS "messageId", history.exchanges, ${DATABASE_TIME}
   FROM opened
   LEFT JOIN LATERAL (
     ${historySql({ workspace: "$1", session: "$3", messageId: "opened.user_message_id", closedBefore: "opened.at", maxCharacters: "$17" })}
@@ -76,7 +85,7 @@ const UNSTORABLE = /^(22...|54001)$/;
 export async function openTurn(database: Database, turn: NewTurn): Promise<OpenedTurn | undefined> {
   const { blocked } = turn;
   try {
-    const { rows } = await database.query<{ messageId: number; exchanges: [string, string][] | null }>({
+    const { rows } = await database.query<OpenedRow>({
       name: "open_turn",
       text: OPEN_TURN,
       values: [
@@ -100,7 +109,9 @@ export async function openTurn(database: Database, turn: NewTurn): Promise<Opene
       ],
     });
     const row = rows[0];
-    return row && { messageId: row.messageId, history: toExchanges(row.exchanges) };
+    if (row === undefined) return undefined;
+    const { messageId, databaseTimeMicroseconds } = row;
+    return { messageId, databaseTimeMicroseconds, history: toExchanges(row.exchanges) };
   } catch (error) {
     const state = sqlState(error);
     if (state === UNIQUE_VIOLATION) return undefined;
@@ -120,7 +131,8 @@ export type StoredTurn = OpenedTurn & {
 
 const FIND_TURN = `
   SELECT t.message_id AS "messageId", t.asked_model AS model, t.blocked_reason AS reason, reply.content AS fallback,
-         reply.rag_chunks_used AS "chunkIds", message.content AS message, history.exchanges
+         reply.rag_chunks_used AS "chunkIds", message.content AS message, history.exchanges,
+         ${DATABASE_TIME}
   FROM conversation.turns t
   JOIN conversation.sessions s
     ON s.workspace_id = t.workspace_id AND s.session_id = t.session_id AND s.deleted_at IS NULL AND s.erased_at IS NULL
@@ -152,9 +164,10 @@ export async function findTurn(
   const { rows } = await database.query<StoredRow>(FIND_TURN, [workspaceId, turnId, HISTORY_CHARACTERS]);
   const row = rows[0];
   if (row === undefined) return undefined;
-  const { messageId, model, message, reason, fallback } = row;
+  const { messageId, databaseTimeMicroseconds, model, message, reason, fallback } = row;
   return {
     messageId,
+    databaseTimeMicroseconds,
     model,
     message,
     chunkIds: row.chunkIds.map(Number),

@@ -58,7 +58,8 @@ describe("a turn", () => {
     await close(turn);
     responses.push(await open(turn), await open({ ...turn, message: "something else" }));
     const [first] = responses;
-    for (const response of responses) expect(response).toEqual(first);
+    const databaseTimeMicroseconds: unknown = expect.any(BigInt);
+    for (const response of responses) expect(response).toEqual({ ...first, databaseTimeMicroseconds });
     const { rows } = await system.admin.query("SELECT FROM conversation.messages WHERE turn_id = $1", [turn.turnId]);
     expect(rows).toHaveLength(2);
   });
@@ -70,6 +71,33 @@ describe("a turn", () => {
     expect(first.outcome).toBe(TurnOutcome.ERROR);
     expect(await close(turn)).toEqual(first);
     expect(await close(turn, TurnOutcome.CANCELLED, "")).toEqual(first);
+  });
+
+  test("is not closed as done after its deadline and stays open for another outcome", async () => {
+    const turn = openRequest(bot);
+    const { databaseTimeMicroseconds = 0n } = await open(turn);
+    const { workspaceId, turnId } = turn;
+    const done = (deadlineMicroseconds: bigint) =>
+      system.conversation.closeTurn(
+        { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11", deadlineMicroseconds },
+        options,
+      );
+    await expect(done(databaseTimeMicroseconds)).rejects.toMatchObject({
+      status: status.FAILED_PRECONDITION,
+      code: "deadline_passed",
+    });
+    expect(await close(turn, TurnOutcome.ERROR, "")).toMatchObject({ outcome: TurnOutcome.ERROR });
+    // A deadline does not hide the stored outcome.
+    expect(await done(databaseTimeMicroseconds)).toMatchObject({ outcome: TurnOutcome.ERROR });
+  });
+
+  test("closes as done before its deadline", async () => {
+    const turn = openRequest(bot);
+    const { databaseTimeMicroseconds = 0n } = await open(turn);
+    const { workspaceId, turnId } = turn;
+    const deadlineMicroseconds = databaseTimeMicroseconds + 10_000_000n;
+    const request = { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11", deadlineMicroseconds };
+    expect(await system.conversation.closeTurn(request, options)).toMatchObject({ outcome: TurnOutcome.DONE });
   });
 
   test("closes with a replacement character for each NUL in its reply", async () => {
@@ -104,7 +132,8 @@ describe("a turn", () => {
       [turn.turnId],
     );
     expect(rows[0].rag_chunks_used.map(Number)).toEqual(passages.map((passage) => Number(passage.id)));
-    expect(await open(turn)).toEqual({ ...opened, retrievalMicroseconds: 0n });
+    const databaseTimeMicroseconds: unknown = expect.any(BigInt);
+    expect(await open(turn)).toEqual({ ...opened, retrievalMicroseconds: 0n, databaseTimeMicroseconds });
   });
 });
 

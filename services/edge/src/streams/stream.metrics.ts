@@ -34,6 +34,11 @@ export function createStreamMetrics(registry: Registry) {
       registers,
     }),
     turns,
+    doneAfterError: new Counter({
+      name: "parley_turns_done_after_error_total",
+      help: "Turns stored as done, and counted, although the edge ended their streams with an error.",
+      registers,
+    }),
     firstToken: new Histogram({
       name: "parley_first_token_seconds",
       help: "Time from the request to the first token of the reply.",

@@ -21,6 +21,8 @@ const OPEN_TIMEOUT_MS = 10_000;
 const RESERVE_TIMEOUT_MS = 10_000;
 /** Longer than the llm-proxy's own limit of five minutes, which ends a generation with a proper status. */
 const GENERATE_TIMEOUT_MS = 310_000;
+/** How long to wait for the finish of a reply after its visitor has disconnected. A finish reason closely follows the last text. */
+const FINISH_WAIT_MS = 250;
 
 export type TurnDeps = {
   conversation: RpcClient<typeof ConversationService>;
@@ -93,6 +95,9 @@ const INTERNAL_ERROR: Ending = {
   toolsCalled: [],
 };
 
+/** The ending of a reply with complete text, even if its token counts are lost. */
+const COMPLETE = { outcome: "done", errorCode: "" } as const;
+
 /**
  * Runs a turn: opens it, reserves a message of the quota, streams the reply, stores the outcome, then sends `done`.
  * Writes exactly one `meta` first and one `done` last. Throws only before `meta`: RpcError when the turn could not be opened.
@@ -103,6 +108,7 @@ export async function runTurn(deps: TurnDeps, request: TurnRequest, context: Tur
   tracer()?.annotate({ "parley.turn_id": turn.turnId, "parley.workspace_id": turn.workspaceId });
 
   const opened = await openTurn(deps, { ...request, ...turn, edgeId: deps.edgeId }, watch);
+  const openedAtMs = watch.elapsedMs();
   failpoint("edge.opened");
   sink.meta({ session_id: request.sessionId, message_id: Number(opened.messageId) });
 
@@ -122,13 +128,12 @@ export async function runTurn(deps: TurnDeps, request: TurnRequest, context: Tur
   watch.enter("close");
   failpoint("edge.answered");
   const { quota: _, blocked, cause, outcome, ...content } = ending;
-  const stored = await deps.closer.close({
-    ...turn,
-    outcome: OUTCOMES[outcome].proto,
-    ...content,
-    blockedReason: blocked?.reason ?? "",
-    ...time,
-  });
+  const { databaseTimeMicroseconds: openedAt } = opened;
+  const elapsedMs = watch.elapsedMs() - openedAtMs;
+  const stored = await deps.closer.close(
+    { ...turn, outcome: OUTCOMES[outcome].proto, ...content, blockedReason: blocked?.reason ?? "", ...time },
+    openedAt === undefined ? undefined : openedAt + BigInt(elapsedMs * 1_000),
+  );
 
   failpoint("edge.closed");
   const end = sendEnd(sink, ending, stored, time.latencyMs);
@@ -173,7 +178,10 @@ async function reserveAndGenerate(deps: TurnDeps, input: GenerationInput, contex
   return cancelledIfGone(await generate(deps, { ...input, month }, context), context);
 }
 
-/** Streams the reply into the sink. If the call fails, returns an internal error with the text and tool calls received so far. */
+/**
+ * Streams the reply into the sink. If the call fails, returns an internal error with the text and tool calls received so far. Once the
+ * text is complete, the reply is `done`: if the visitor disconnects then, the call continues until the token counts arrive.
+ */
 async function generate(
   deps: TurnDeps,
   input: GenerationInput & { month: string },
@@ -182,12 +190,14 @@ async function generate(
   let content = "";
   let firstTokenMs = 0;
   let end: GenerateEnd | undefined;
+  let isTextComplete = false;
   let longestCallMs = 0;
   let cause: unknown;
   const toolsCalled: Ending["toolsCalled"] = [];
+  const cancellation = cancelWith(mustEnd, () => content !== "");
   watch.enter("first_token");
   try {
-    const options = { timeoutMs: GENERATE_TIMEOUT_MS, signal: mustEnd };
+    const options = { timeoutMs: GENERATE_TIMEOUT_MS, signal: cancellation.signal };
     for await (const { event, waits } of deps.llm.generate(input, options)) {
       if (waits !== undefined) splitWait(watch, waits);
       if (event.case === "delta") {
@@ -212,13 +222,42 @@ async function generate(
         // cannot be told apart and count as one.
         watch.split([["tools", latencyMs - longestCallMs]]);
         longestCallMs = Math.max(longestCallMs, latencyMs);
+      } else if (event.case === "finish") {
+        isTextComplete = true;
+        cancellation.dispose();
       } else if (event.case === "end") end = event.value;
     }
   } catch (error) {
     cause = error;
   }
+  cancellation.dispose();
   const received = { ...INTERNAL_ERROR, month: input.month, content, firstTokenMs, toolsCalled, cause };
-  return end === undefined ? received : { ...received, ...resultOf(end) };
+  return { ...received, ...(end && resultOf(end)), ...(isTextComplete && COMPLETE) };
+}
+
+type Cancellation = {
+  signal: AbortSignal;
+  /** Prevents a later cancellation. */
+  dispose: () => void;
+};
+
+/** Returns a signal that cancels a Generate call when its stream must end: at once, or after FINISH_WAIT_MS if the reply has text. */
+function cancelWith(mustEnd: AbortSignal, hasText: () => boolean): Cancellation {
+  const call = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const cancel = () => {
+    if (hasText()) timer = setTimeout(() => call.abort(), FINISH_WAIT_MS);
+    else call.abort();
+  };
+  if (mustEnd.aborted) cancel();
+  else mustEnd.addEventListener("abort", cancel, { once: true });
+  return {
+    signal: call.signal,
+    dispose() {
+      mustEnd.removeEventListener("abort", cancel);
+      clearTimeout(timer);
+    },
+  };
 }
 
 /** Returns the fields that a generation's end decides. In a blocked reply, the fallback replaces the text. */

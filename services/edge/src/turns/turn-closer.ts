@@ -8,7 +8,12 @@ import type { Logger } from "@parley/service-kit";
 type CloseTurnInit = MessageInitShape<typeof CloseTurnRequestSchema>;
 
 const ATTEMPT_TIMEOUT_MS = 2_000;
+/** How long an outcome is retried. */
 const CLOSE_TIMEOUT_MS = 10_000;
+/** How long a `done` with a deadline is retried. The database refuses it after that. */
+const DONE_TIMEOUT_MS = 4_000;
+/** The statement_timeout of the conversation service's role: a `done` that the database began before its deadline may run this long. */
+const STATEMENT_TIMEOUT_MS = 10_000;
 const FIRST_RETRY_DELAY_MS = 50;
 const MAX_RETRY_DELAY_MS = 2_000;
 /** Longer than OpenTurn's deadline: after this delay an OpenTurn that failed here has either committed or never will. */
@@ -17,8 +22,12 @@ const CLOSE_IF_OPENED_DELAY_MS = 12_000;
 const MAX_DELAYED_CLOSES = 1_000;
 
 export type TurnCloser = {
-  /** Stores an outcome and returns the stored one, which may differ. Returns undefined if that did not succeed within 10 s. */
-  close(request: CloseTurnInit): Promise<CloseTurnResponse | undefined>;
+  /**
+   * Stores an outcome and returns the stored one, which may differ. Returns undefined if no call succeeds within 10 s. For a `done` with a
+   * deadline it is 14 s: the deadline of 4 s, and the statement timeout, because the `done` may commit until then.
+   * @param databaseTime the database's clock now, in microseconds since 1970; undefined if the conversation service did not send it.
+   */
+  close(request: CloseTurnInit, databaseTime: bigint | undefined): Promise<CloseTurnResponse | undefined>;
   /** Closes a turn whose OpenTurn result is unknown: 12 s later, as an error, if it was opened. */
   closeIfOpened(turn: CloseTurnInit): void;
   /** Adds the phases to a turn that is already closed. Best effort, in the background. */
@@ -28,10 +37,16 @@ export type TurnCloser = {
 };
 
 /**
- * Closes turns with retries. A visitor who leaves does not cancel them. An outcome that could not be stored within 10 s is retried in
+ * Closes turns with retries. A visitor who leaves does not cancel them. An outcome that could not be stored in time is retried in
  * the background as an error until it is stored or this process ends; then its lease expires and the sweeper closes the turn.
+ *
+ * @param onLateDone called for each turn that was stored as `done` although `close` returned undefined.
  */
-export function createTurnCloser(conversation: RpcClient<typeof ConversationService>, log: Logger): TurnCloser {
+export function createTurnCloser(
+  conversation: RpcClient<typeof ConversationService>,
+  log: Logger,
+  onLateDone: () => void,
+): TurnCloser {
   const pending = new Set<Promise<unknown>>();
 
   /** Returns undefined when the deadline has passed or the request was rejected. */
@@ -74,10 +89,20 @@ export function createTurnCloser(conversation: RpcClient<typeof ConversationServ
     recordTimings(request) {
       void track(sendWithRetry(request, performance.now() + ATTEMPT_TIMEOUT_MS));
     },
-    async close(request) {
-      const stored = await track(sendWithRetry(request, performance.now() + CLOSE_TIMEOUT_MS));
-      if (stored === undefined) void track(sendWithRetry(asInternalError(request), Number.POSITIVE_INFINITY));
-      return stored;
+    async close(request, databaseTime) {
+      const hasDeadline = request.outcome === OUTCOMES.done.proto && databaseTime !== undefined;
+      const deadlineMs = performance.now() + (hasDeadline ? DONE_TIMEOUT_MS : CLOSE_TIMEOUT_MS);
+      const deadline = hasDeadline && { deadlineMicroseconds: databaseTime + BigInt(DONE_TIMEOUT_MS * 1_000) };
+      const stored = await track(sendWithRetry({ ...request, ...deadline }, deadlineMs));
+      if (stored !== undefined) return stored;
+      const closedAsError = track(sendWithRetry(asInternalError(request), Number.POSITIVE_INFINITY));
+      const waitMs = hasDeadline ? deadlineMs + STATEMENT_TIMEOUT_MS - performance.now() : 0;
+      const storedInTime = await Promise.race([closedAsError, sleep(waitMs, undefined, { ref: false })]);
+      if (storedInTime === undefined)
+        void closedAsError.then((late) => {
+          if (late?.outcome === OUTCOMES.done.proto) onLateDone();
+        });
+      return storedInTime;
     },
     async drain(timeoutMs) {
       await Promise.race([Promise.allSettled([...pending]), sleep(timeoutMs, undefined, { ref: false })]);
@@ -89,7 +114,9 @@ function asInternalError(request: CloseTurnInit): CloseTurnInit {
   return { ...request, outcome: OUTCOMES.error.proto, errorCode: "internal_error" };
 }
 
-/** A retry cannot succeed: the turn was never opened, or the request is invalid. */
+const REJECTIONS: readonly number[] = [status.NOT_FOUND, status.INVALID_ARGUMENT, status.FAILED_PRECONDITION];
+
+/** A retry cannot succeed: the turn was never opened, the request is invalid, or the deadline of `done` has passed. */
 function isRejection(error: unknown): boolean {
-  return error instanceof RpcError && (error.status === status.NOT_FOUND || error.status === status.INVALID_ARGUMENT);
+  return error instanceof RpcError && REJECTIONS.includes(error.status);
 }

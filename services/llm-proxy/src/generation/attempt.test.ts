@@ -32,7 +32,13 @@ function requestOf(stream: (request: CompletionRequest) => Promise<void>): Attem
 }
 
 function run(request: AttemptRequest, signal = new AbortController().signal) {
-  return runAttempt(request, { signal, now: () => 0, onText: () => undefined, onFirstText: vi.fn() });
+  return runAttempt(request, {
+    signal,
+    now: () => 0,
+    onText: () => undefined,
+    onTextComplete: vi.fn(),
+    onFirstText: vi.fn(),
+  });
 }
 
 const usage = { tokensIn: 3, tokensOut: 1 };
@@ -75,6 +81,23 @@ test("a cancelled attempt returns the text so far and leaves the breaker closed"
   expect(completion.text).toBe("text");
   expect(failure).toBeInstanceOf(CallCancelled);
   expect(request.candidate.guarded.breaker.state).toBe("closed");
+});
+
+test.each([
+  ["complete if all its text has arrived", true, undefined],
+  ["cancelled if it only has a finish reason", false, expect.any(CallCancelled)],
+])("an attempt that is cancelled while it waits for token counts is %s", async (_, isTextComplete, failure) => {
+  const caller = new AbortController();
+  const request = requestOf(async ({ onText, onFinished, onTextComplete, signal }) => {
+    await onText("text");
+    onFinished([], "stop");
+    if (isTextComplete) onTextComplete();
+    caller.abort(new CallCancelled());
+    signal.throwIfAborted();
+  });
+  const result = await run(request, caller.signal);
+  expect(result.completion).toMatchObject({ text: "text", isFinished: true });
+  expect(result.failure).toEqual(failure);
 });
 
 test.each([

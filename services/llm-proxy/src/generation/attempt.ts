@@ -10,6 +10,8 @@ export type AttemptOptions = {
   /** A monotonic clock, in milliseconds. */
   now: () => number;
   onText: TextSink;
+  /** Called after all text was passed to `onText`. Only token counts may follow. */
+  onTextComplete: () => void;
   /** Called before the first text is passed to `onText`. */
   onFirstText: (times: AttemptTimes) => void;
 };
@@ -51,12 +53,13 @@ type Completed = Pick<AttemptResult, "firstTextAtMs" | "completion" | "failure">
 
 async function complete(request: AttemptRequest, times: AttemptTimes, options: AttemptOptions): Promise<Completed> {
   const { candidate, prompt, tools, mustAnswer, toolRounds, timeouts } = request;
-  const { signal, now, onText, onFirstText } = options;
+  const { signal, now, onText, onFirstText, onTextComplete } = options;
   const span = openProviderSpan(request);
   const watchdog = new Watchdog(timeouts, signal);
   let completion = EMPTY;
   let text = "";
   let firstTextAtMs: number | undefined;
+  let isTextComplete = false;
   let failure: AttemptResult["failure"];
   try {
     await candidate.guarded.provider.stream({
@@ -84,13 +87,19 @@ async function complete(request: AttemptRequest, times: AttemptTimes, options: A
         if (!completion.isFinished) watchdog.finish();
         completion = { ...completion, isFinished: true, toolRequests, finishReason };
       },
+      onTextComplete: () => {
+        if (isTextComplete || watchdog.signal.aborted) return;
+        isTextComplete = true;
+        onTextComplete();
+      },
       onUsage: (usage) => {
         completion = { ...completion, usage };
       },
     });
     if (!completion.isFinished) throw new ProviderFailure("provider_error", "truncated", { fault: true });
   } catch (error) {
-    if (signal.aborted) failure = failureOf(signal.reason);
+    // Once its text is complete, a completion stays complete even if the caller cancels.
+    if (signal.aborted && !isTextComplete) failure = failureOf(signal.reason);
     // A finished completion is whole, even if its token counts or the end of its connection fail.
     else if (!completion.isFinished) failure = failureOf(watchdog.signal.aborted ? watchdog.signal.reason : error);
   }

@@ -60,6 +60,18 @@ describe("a reply", () => {
     for (const [index, sent] of sentAtText.entries()) expect(sent).toBeLessThanOrEqual(index + 3);
   });
 
+  test("sends its finish before the provider sends token counts", async () => {
+    provider.script([{ tokens: ["all ", "of it"], usageDelayMs: 1_000 }]);
+    let finishedBeforeEnd = false;
+    const events = await proxy.generate({
+      onFinish: () => {
+        finishedBeforeEnd = provider.requests[0]?.endedAt === undefined;
+      },
+    });
+    expect(finishedBeforeEnd).toBe(true);
+    expect(events).toMatchObject({ text: "all of it", end: { tokensOut: fixedUsage.completion_tokens } });
+  });
+
   test("sends text that arrives at once as one event", async () => {
     const { texts } = await proxy.generate({ model: "fake:tokens-100" });
     expect(texts.length).toBeLessThan(10);

@@ -50,7 +50,8 @@ export async function* handleGenerate(
       if (typeof event === "string") {
         for (const text of splitText(event)) yield withWaits({ case: "delta", value: { text } });
         failpoint("llm.token");
-      } else yield withWaits({ case: "toolCall", value: event });
+      } else if ("isFinished" in event) yield withWaits({ case: "finish", value: {} });
+      else yield withWaits({ case: "toolCall", value: event });
     }
     yield withWaits({ case: "end", value: toEnd(await result) });
   } finally {

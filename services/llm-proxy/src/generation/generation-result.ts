@@ -14,8 +14,11 @@ export type GenerationRequest = {
   prompt: Prompt;
 };
 
-/** Part of a generation's output: text, or a tool that was called. */
-export type GenerationEvent = string | ToolUse;
+/** Follows the last text. The reply is complete, although token counts may follow. */
+export type ReplyFinished = { isFinished: true };
+
+/** Part of a generation's output: text, a tool call, or the mark that all text was sent. */
+export type GenerationEvent = string | ToolUse | ReplyFinished;
 
 export type Ending = {
   outcome: GenerationOutcome;

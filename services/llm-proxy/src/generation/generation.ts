@@ -61,11 +61,11 @@ export class Generation {
   async run(
     candidates: readonly Candidate[],
     toolbox: Toolbox | undefined,
-    output: Pick<ReplyModeration, "sink" | "settle">,
+    output: Pick<ReplyModeration, "sink" | "settle" | "release">,
   ): Promise<Ending> {
     this.#candidates = candidates;
     for (;;) {
-      const { ending, completion } = await this.#runRound(toolbox, output.sink);
+      const { ending, completion } = await this.#runRound(toolbox, output);
       // Without a toolbox the model was offered no tools, so calls of any are ignored.
       if (ending.outcome !== "complete" || completion.toolRequests.length === 0 || toolbox === undefined) return ending;
       // A blocked reply must not call tools.
@@ -110,7 +110,7 @@ export class Generation {
   /** Makes attempts until one completes or no further one may be made. */
   async #runRound(
     toolbox: Toolbox | undefined,
-    sink: Sink<string>,
+    { sink, release }: Pick<ReplyModeration, "sink" | "release">,
   ): Promise<{ ending: Ending; completion: Completion }> {
     let attemptsOfModel = 0;
     for (;;) {
@@ -121,6 +121,7 @@ export class Generation {
         signal: this.#signal,
         now: this.#deps.now,
         onText: sink,
+        onTextComplete: release,
         onFirstText: (times) => {
           this.#waits ??= this.#waitsOf([...this.#attempts, times]);
         },

@@ -51,6 +51,32 @@ test("a match at the end of the reply blocks it", async () => {
   expect(statusOf(await generate("secret$"))).toBe("BLOCKED");
 });
 
+test("a match at the end of the reply blocks it before the provider sends token counts", async () => {
+  provider.script([{ tokens: ["The word is ", "secret"], usageDelayMs: 1_900 }]);
+  expect(statusOf(await generate("secret$"))).toBe("BLOCKED");
+  expect(provider.requests[0]?.endedAt).toBeUndefined();
+});
+
+test("text held back is sent before the provider sends token counts", async () => {
+  provider.script([{ tokens: ["The word is ", "secretary"], usageDelayMs: 1_000 }]);
+  let text = "";
+  let textAtFinish: string | undefined;
+  const events = await proxy.generate({
+    prompt: {
+      replyPatterns: [{ pattern: "\\bsecret\\b", verdict }],
+      messages: [{ role: Role.USER, content: "Hello?" }],
+    },
+    onText: (delta) => {
+      text += delta;
+    },
+    onFinish: () => {
+      textAtFinish = provider.requests[0]?.endedAt === undefined ? text : "late";
+    },
+  });
+  expect(textAtFinish).toBe("The word is secretary");
+  expect(events.end.tokensEstimated).toBe(false);
+});
+
 test("a reply without a match is sent completely, with its usage", async () => {
   provider.script([{ tokens: ["The sec", "retary is ", "out"] }]);
   const events = await generate("\\bsecret\\b");

@@ -19,7 +19,12 @@ export type ReplyModeration = {
   sink: Sink<GenerationEvent>;
   /** Waits until the text so far has been matched. If a pattern matches, the generation is stopped before this resolves. */
   settle: () => Promise<void>;
-  /** Must be called when the generation has ended. Sends the text that was held back and returns how the moderated generation ends. */
+  /**
+   * Must be called when the text is complete and the generation still waits for token counts. Sends the text that was held back, then
+   * ReplyFinished. If a pattern matches, the generation is stopped.
+   */
+  release: () => void;
+  /** Must be called when the generation has ended. Releases the text of a complete one and returns how the moderated generation ends. */
   end: (ending: Ending) => Promise<Ending>;
 };
 
@@ -30,8 +35,7 @@ export type ReplyModeration = {
 export function moderateReply({ threads, request, sink, stop }: ReplyModerationOptions): ReplyModeration {
   const { workspaceId, prompt } = request;
   const { replyPatterns } = prompt;
-  if (replyPatterns.length === 0)
-    return { sink, settle: () => Promise.resolve(), end: (ending) => Promise.resolve(ending) };
+  if (replyPatterns.length === 0) return passOn(sink);
   const patterns = patternsJson(replyPatterns);
   const filter = new ReplyFilter((text, searchFrom, isTextComplete) =>
     threads.match(workspaceId, { patterns, text, searchFrom, isTextComplete }),
@@ -58,6 +62,23 @@ export function moderateReply({ threads, request, sink, stop }: ReplyModerationO
     }
   };
 
+  let released: Promise<void> | undefined;
+  const sendHeldBack = async () => {
+    await matching;
+    if (isOver()) return;
+    const rest = await filter.end().catch((error: unknown) => {
+      failure = error;
+      return "";
+    });
+    if (isOver()) return stop();
+    if (rest !== "") void sink(rest);
+    void sink({ isFinished: true });
+  };
+  const release = () => {
+    released ??= sendHeldBack();
+    return released;
+  };
+
   return {
     sink(event) {
       if (event === "" || isOver()) return undefined;
@@ -69,22 +90,34 @@ export function moderateReply({ threads, request, sink, stop }: ReplyModerationO
     async settle() {
       await matching;
     },
+    release: () => void release(),
     async end(ending) {
-      await matching;
       // Text held back from a failed generation is not sent: what would have followed it is unknown.
-      if (ending.outcome === "complete" && !isOver()) {
-        const rest = await filter.end().catch((error: unknown) => {
-          failure = error;
-          return "";
-        });
-        if (rest !== "") void sink(rest);
-      }
+      await (ending.outcome === "complete" ? release() : matching);
       if (filter.matchedPattern !== undefined) {
         const { reason = "", fallback = "" } = replyPatterns[filter.matchedPattern]?.verdict ?? {};
         return { outcome: "blocked", reason: "", verdict: { reason, fallback } };
       }
       if (failure instanceof ServiceError) return { outcome: "provider_error", reason: "moderation" };
       if (failure !== undefined) throw failure;
+      return ending;
+    },
+  };
+}
+
+/** Passes everything on as it arrives. */
+function passOn(sink: Sink<GenerationEvent>): ReplyModeration {
+  let isReleased = false;
+  const release = () => {
+    if (!isReleased) void sink({ isFinished: true });
+    isReleased = true;
+  };
+  return {
+    sink,
+    settle: () => Promise.resolve(),
+    release,
+    async end(ending) {
+      if (ending.outcome === "complete") release();
       return ending;
     },
   };

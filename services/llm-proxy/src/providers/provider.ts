@@ -19,6 +19,11 @@ export type CompletionRequest = {
   onProgress: () => void;
   /** Called when the model has finished, with its tool calls and its finish reason. Later failures no longer matter. */
   onFinished: (toolRequests: readonly ToolRequest[], finishReason: string) => void;
+  /**
+   * Called after all text was passed to `onText`, if the model finished without tool calls and the stream is still open. Only token counts
+   * may follow.
+   */
+  onTextComplete: () => void;
   /** Called with the provider's token counts, if it sends any. */
   onUsage: (usage: Usage) => void;
 };

@@ -48,6 +48,7 @@ export type GenerateOptions = {
   month?: string;
   signal?: AbortSignal;
   onText?: (text: string) => void;
+  onFinish?: () => void;
 };
 
 /** A running llm-proxy with its own database. */
@@ -186,7 +187,13 @@ async function generate(client: LlmClient, options: GenerateOptions = {}): Promi
   const texts: string[] = [];
   const ends: GenerateEnd[] = [];
   const toolCalls: ToolCall[] = [];
+  let isFinished = false;
   for await (const { event } of open(client, options)) {
+    if (isFinished && event.case !== "end") throw new Error(`${event.case} after the finish`);
+    if (event.case === "finish") {
+      isFinished = true;
+      options.onFinish?.();
+    }
     if (ends.length > 0) throw new Error(`${event.case} after the end`);
     if (event.case === "end") ends.push(event.value);
     if (event.case === "toolCall") toolCalls.push(event.value);
@@ -197,6 +204,7 @@ async function generate(client: LlmClient, options: GenerateOptions = {}): Promi
   }
   const [end] = ends;
   if (end === undefined) throw new Error("stream without an end");
+  if (isFinished !== (end.status === GenerateStatus.COMPLETE)) throw new Error("only a complete reply has a finish");
   return { texts, text: texts.join(""), ends, end, toolCalls };
 }
 

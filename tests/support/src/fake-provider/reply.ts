@@ -23,6 +23,8 @@ export interface Reply {
   hangs?: boolean;
   /** With null the stream has no finish reason. */
   finishReason?: "stop" | "length" | "content_filter" | "tool_calls" | null;
+  /** Delay between the finish reason and the rest: the usage and `data: [DONE]`. */
+  usageDelayMs?: number;
   /** Whether the stream ends with `data: [DONE]`. */
   hasDone?: boolean;
   newline?: "\n" | "\r\n";

@@ -81,6 +81,7 @@ export async function sendStream(
     for (const part of [json.slice(0, middle), json.slice(middle)]) await call({ function: { arguments: part } });
   }
   if (finishReason) await delta({}, finishReason);
+  if (reply.usageDelayMs) await sleep(reply.usageDelayMs, undefined, { signal });
   if (usage && chat.wantsUsage) await chunk({ choices: [], usage: withTotal(usage) });
   if (hasDone) await write("data: [DONE]");
   response.end();

@@ -25,6 +25,13 @@ function read(body: Uint8Array, bytesPerRead = body.length || 1): ReadResult {
   }
 }
 
+const chunkOf = (delta: object, finish_reason: string | null = null) => ({
+  choices: [{ index: 0, delta, finish_reason }],
+});
+const text = (content: string, finishReason: string | null = null) => chunkOf({ content }, finishReason);
+const finish = (reason: string) => chunkOf({ content: "" }, reason);
+const bytesOf = (chunk: object) => Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
+
 const COMPLETE = [
   "plain",
   "crlf",
@@ -124,6 +131,31 @@ describe("ChatStreamReader", () => {
     const started = performance.now();
     expect(read(body, 4_096)).toMatchObject({ text: token, failure: undefined });
     expect(performance.now() - started).toBeLessThan(2_000);
+  });
+
+  test.each([
+    ["in a chunk of its own", [text("Hi"), finish("stop")], true],
+    ["with length", [text("Hi"), finish("length")], true],
+    ["with text, before a chunk without choices", [text("Hi", "stop"), { choices: [], usage: {} }], true],
+    ["with text", [text("Hi", "stop")], false],
+    ["with reasoning", [text("Hi"), chunkOf({ reasoning_content: "Hm" }, "stop")], false],
+    ["before any text", [finish("stop")], false],
+    [
+      "of tool calls",
+      [text("Hi"), chunkOf({ tool_calls: [{ index: 0, function: { name: "f" } }] }), finish("stop")],
+      false,
+    ],
+    ["missing", [text("Hi"), chunkOf({})], false],
+  ])("a finish reason %s: isTextComplete is $2", (_, chunks, isTextComplete) => {
+    const reader = new ChatStreamReader();
+    for (const chunk of chunks) reader.feed(bytesOf(chunk));
+    expect(reader.isTextComplete).toBe(isTextComplete);
+  });
+
+  test("ignores text after the text is complete, and loses none when every chunk has a finish reason", () => {
+    const reader = new ChatStreamReader();
+    const chunks = [finish("stop"), text("a", "stop"), text("b", "stop"), finish("stop"), text("c")];
+    expect(chunks.map((chunk) => reader.feed(bytesOf(chunk))).join("")).toBe("ab");
   });
 
   test("an endless event is refused", () => {

@@ -13,6 +13,8 @@ type ErrorBody = { code?: unknown; status?: unknown; type?: unknown };
 export class ChatStreamReader {
   /** Whether a finish reason came: the completion is whole. */
   isFinished: boolean = false;
+  /** Whether all text has arrived: a finish reason came after text, without a tool call. Later choices are ignored. */
+  isTextComplete: boolean = false;
   /** Whether `[DONE]` came: nothing follows. */
   isDone: boolean = false;
   /** The provider's finish reason; empty until it comes, or when it is not a machine-readable code. */
@@ -22,6 +24,7 @@ export class ChatStreamReader {
   readonly toolCalls: ToolCallDeltas = new ToolCallDeltas();
   readonly #events = new EventStream((event) => this.#readEvent(event.event, event.data));
   #hasChoice: boolean = false;
+  #hasText: boolean = false;
   #failure: ProviderFailure | undefined;
   #text = "";
 
@@ -75,13 +78,16 @@ export class ChatStreamReader {
   #readChoice(chunk: Chunk): void {
     this.usage = readUsage(chunk.usage) ?? this.usage;
     const choices = field(chunk, "choices", Array.isArray) ?? [];
-    if (choices.length === 0) return;
+    if (choices.length === 0) this.#endText();
+    if (choices.length === 0 || this.isTextComplete) return;
     const [choice]: unknown[] = choices;
     if (!isObject(choice)) throw faultOf("malformed");
     this.#hasChoice = true;
     if (choice.finish_reason === "error") throw failureOfError(choice.error);
     const delta = field(choice, "delta", isObject) ?? {};
-    this.#text += contentText(delta);
+    const text = contentText(delta);
+    this.#text += text;
+    this.#hasText ||= text !== "";
     const toolCalls = field(delta, "tool_calls", Array.isArray);
     if (toolCalls !== undefined) this.toolCalls.push(toolCalls);
     // A completion that ends in tool calls but has none has lost them.
@@ -89,7 +95,16 @@ export class ChatStreamReader {
     if (typeof choice.finish_reason === "string" && choice.finish_reason !== "") {
       this.isFinished = true;
       this.finishReason = codeOf(choice.finish_reason) ?? "";
+      if (isEmptyDelta(delta)) this.#endText();
     }
+  }
+
+  /**
+   * Called for a finish reason with an empty delta and for a chunk without choices. Some gateways send a finish reason with every chunk, so
+   * a finish reason in a chunk with text or reasoning, or before any text, does not show that the text is complete.
+   */
+  #endText(): void {
+    if (this.isFinished && this.#hasText && !this.toolCalls.hasBegun) this.isTextComplete = true;
   }
 }
 
@@ -116,6 +131,11 @@ function field<T>(object: Chunk, name: string, isKind: (value: unknown) => value
   if (value === undefined || value === null) return undefined;
   if (!isKind(value)) throw faultOf("malformed");
   return value;
+}
+
+/** Whether a delta has no field other than a role. */
+function isEmptyDelta(delta: Record<string, unknown>): boolean {
+  return Object.entries(delta).every(([name, value]) => name === "role" || !isPresent(value) || value === "");
 }
 
 /** Content is a string or, with some providers, a list of parts, of which only those of type `text` are for the visitor. */

@@ -85,6 +85,7 @@ function callOf(overrides: Partial<CompletionRequest> = {}) {
     onProgress: () => undefined,
     onUsage: () => undefined,
     onFinished: vi.fn(),
+    onTextComplete: vi.fn(),
     ...overrides,
   };
 }

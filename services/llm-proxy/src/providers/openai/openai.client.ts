@@ -63,6 +63,7 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
       if (text !== "") await request.onText(text);
       else if (chat.toolCalls.hasBegun) request.onProgress();
       if (chat.isDone) break;
+      if (chat.isTextComplete) await endText(wellFormed, request);
     }
     const rest = wellFormed.push(chat.end()) + wellFormed.flush();
     report(chat, request);
@@ -80,6 +81,13 @@ async function* chunks(body: Body): AsyncGenerator<Uint8Array> {
   } catch (error) {
     throw failureOfBody(error);
   }
+}
+
+/** Ends the text before the token counts arrive. Repeated calls have no effect. */
+async function endText(wellFormed: WellFormedText, request: CompletionRequest): Promise<void> {
+  const rest = wellFormed.flush();
+  if (rest !== "") await request.onText(rest);
+  request.onTextComplete();
 }
 
 function report(chat: ChatStreamReader, request: CompletionRequest): void {

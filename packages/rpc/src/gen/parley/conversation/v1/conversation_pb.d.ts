@@ -378,6 +378,13 @@ export declare type OpenTurnResponse = Message<"parley.conversation.v1.OpenTurnR
    * @generated from field: int64 retrieval_microseconds = 9;
    */
   retrievalMicroseconds: bigint;
+
+  /**
+   * The database's clock when it stored or read the turn, in microseconds since 1970. Unset if blocked.
+   *
+   * @generated from field: optional int64 database_time_microseconds = 10;
+   */
+  databaseTimeMicroseconds?: bigint | undefined;
 };
 
 /**
@@ -543,6 +550,14 @@ export declare type CloseTurnRequest = Message<"parley.conversation.v1.CloseTurn
    * @generated from field: string blocked_reason = 14;
    */
   blockedReason: string;
+
+  /**
+   * The time after which DONE is refused, by the database's clock, in microseconds since 1970. Unset for no limit. Ignored for
+   * other outcomes.
+   *
+   * @generated from field: optional int64 deadline_microseconds = 15;
+   */
+  deadlineMicroseconds?: bigint | undefined;
 };
 
 /**
@@ -900,11 +915,12 @@ export declare const ConversationService: GenService<{
    * Errors:
    * - NOT_FOUND (turn_not_found): the turn was never opened.
    * - INVALID_ARGUMENT (invalid_argument): outcome is unspecified, month is malformed, or DONE has no month.
+   * - FAILED_PRECONDITION (deadline_passed): DONE came after deadline_microseconds. The turn is still open.
    * - UNAVAILABLE (unavailable): OpenTurn stored the turn while this call ran; repeat this call.
    *
    * Idempotent by (workspace_id, turn_id).
-   * Deadline: 2 s per attempt. The edge retries for 10 s. Then it sends the outcome ERROR instead, until a call
-   * succeeds or is rejected.
+   * Deadline: 2 s per attempt. The edge retries for 10 s, or, if it sends DONE with deadline_microseconds, for 4 s, until
+   * that deadline. Then it sends the outcome ERROR instead, until a call succeeds or is rejected.
    * Handled in services/conversation/src/turns/close-turn.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.CloseTurn

@@ -509,10 +509,18 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
      */
     value: ToolCall;
     case: "toolCall";
+  } | {
+    /**
+     * The text is complete. Only the end follows.
+     *
+     * @generated from field: parley.llm.v1.GenerateFinish finish = 4;
+     */
+    value: GenerateFinish;
+    case: "finish";
   } | { case: undefined; value?: undefined };
 
   /**
-   * How the time until this event was spent. Set on the first event of the stream only. The numbers 4 to 8 were never
+   * How the time until this event was spent. Set on the first event of the stream only. The numbers 5 to 8 were never
    * used.
    *
    * @generated from field: parley.llm.v1.Waits waits = 9;
@@ -572,6 +580,22 @@ export declare type GenerateDelta = Message<"parley.llm.v1.GenerateDelta"> & {
  * Use `create(GenerateDeltaSchema)` to create a new message.
  */
 export declare const GenerateDeltaSchema: GenMessage<GenerateDelta>;
+
+/**
+ * GenerateFinish reports that the text is complete: the provider sent a finish reason other than tool_calls, and no
+ * moderation pattern matched the text. The status of the end is COMPLETE. If the end is lost, the caller may still use the
+ * completion.
+ *
+ * @generated from message parley.llm.v1.GenerateFinish
+ */
+export declare type GenerateFinish = Message<"parley.llm.v1.GenerateFinish"> & {
+};
+
+/**
+ * Describes the message parley.llm.v1.GenerateFinish.
+ * Use `create(GenerateFinishSchema)` to create a new message.
+ */
+export declare const GenerateFinishSchema: GenMessage<GenerateFinish>;
 
 /**
  * ToolCall is one finished tool call. CloseTurn stores it as a parley.conversation.v1.ToolUse.
@@ -814,6 +838,9 @@ export declare const LlmService: GenService<{
   /**
    * Generate streams one completion: text deltas and tool calls in order, then exactly one end. A stream without an end
    * has failed. A provider's failure is not a gRPC error: it is the status of the end.
+   *
+   * If the status of the end is COMPLETE, a finish comes before the end. Between the two, the llm-proxy may wait for token
+   * counts.
    *
    * An attempt that fails before its first text is retried, then the next model of the route is tried. The model may
    * call tools in several rounds. Every call adds one row to the call log. Cancelling the call cancels the provider

@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { fixedUsage, readSse } from "@parley/test-support";
+import { beforeAll, expect, test } from "vitest";
+import { chat, postChat } from "../../system/chat.ts";
+import { query, readBalance } from "../../system/database.ts";
+import { createTenant, type Tenant } from "../../system/system.ts";
+import { newAddress } from "../../system/visitors.ts";
+import type { EdgeFixture } from "../edge-fixture.ts";
+import { LATE_USAGE_TEXT } from "../scripted-faults.ts";
+
+const VISITS = 12;
+/** The visitors disconnect at different times, all before the provider sends its token counts. The first disconnects at once. */
+const STEP_MS = 40;
+
+type StoredTurn = { status: string; content: string; tokensOut: number };
+
+/** Sends a message and closes the connection `waitMs` after the text satisfies `isEnough`, without waiting for `done`. */
+async function visitAndDisconnect(
+  url: string,
+  tenant: Tenant,
+  waitMs: number,
+  isEnough: (text: string) => boolean,
+): Promise<void> {
+  const response = await postChat(url, tenant, {}, { headers: { "x-forwarded-for": newAddress() } });
+  let text = "";
+  for await (const item of readSse(response)) {
+    if (!("event" in item) || item.event !== "token") continue;
+    text += (item.data as { text: string }).text;
+    if (!isEnough(text)) continue;
+    await sleep(waitMs);
+    // Returning from the loop closes the connection.
+    return;
+  }
+}
+
+export function completeRepliesSuite(shared: () => EdgeFixture): void {
+  let fixture: EdgeFixture;
+  beforeAll(async () => {
+    fixture = shared();
+    // The llm-proxy starts its pattern threads with the first moderated reply. That can delay the token counts of others.
+    const tenant = await createTenantWithPattern("never");
+    expect((await chat(fixture.system.url(), tenant)).done).toMatchObject({ finish_reason: "stop" });
+  });
+
+  async function createTenantWithPattern(pattern: string | undefined): Promise<Tenant> {
+    const { admin } = fixture.system;
+    const tenant = await createTenant(admin, { plan: "scale", model: "openai:late-usage" });
+    const { workspaceId, botSlug } = tenant;
+    if (pattern !== undefined) await admin.moderation.addPattern({ workspaceId, botSlug, pattern, appliesTo: "reply" });
+    return tenant;
+  }
+
+  async function readClosedTurns({ workspaceId }: Tenant): Promise<StoredTurn[]> {
+    const { database } = fixture.system;
+    await expect
+      .poll(() => readBalance(database, workspaceId), { timeout: 20_000 })
+      .toMatchObject({ held: 0, outbox: 0, unbalanced: 0, streaming: 0 });
+    const { turns } = await query<{ turns: StoredTurn[] }>(
+      database,
+      `SELECT json_agg(json_build_object('status', status, 'content', content, 'tokensOut', tokens_out)) AS turns
+       FROM conversation.messages WHERE workspace_id = $1 AND role = 'assistant'`,
+      [workspaceId],
+    );
+    return turns;
+  }
+
+  test.each([
+    ["without moderation", undefined],
+    ["with a moderation pattern that holds back the last word", "\\bnever\\b"],
+  ])(`counts each of ${VISITS} complete replies whose visitor disconnects before done, %s`, async (_, pattern) => {
+    const { system } = fixture;
+    // A workspace has a limited time for matching, so each visitor has their own.
+    const tenants: Tenant[] = [];
+    for (let index = 0; index < VISITS; index++) tenants.push(await createTenantWithPattern(pattern));
+    const visit = async (tenant: Tenant, index: number) => {
+      await visitAndDisconnect(system.url(index % 3), tenant, index * STEP_MS, (text) => text === LATE_USAGE_TEXT);
+      const turns = await readClosedTurns(tenant);
+      const { done, used, ledger } = await readBalance(system.database, tenant.workspaceId);
+      return { turns, done, used, ledger };
+    };
+    const visits = await Promise.all(tenants.map(visit));
+    const reply = { status: "done", content: LATE_USAGE_TEXT, tokensOut: fixedUsage.completion_tokens };
+    const counted = { turns: [reply], done: 1, used: 1, ledger: 1 };
+    expect(visits).toEqual(tenants.map(() => counted));
+  });
+
+  test("stores a reply as blocked and does not count it when a pattern matches its last word and the visitor disconnects before done", async () => {
+    const { system } = fixture;
+    const tenant = await createTenantWithPattern("\\breply\\b");
+    await visitAndDisconnect(system.url(), tenant, 500, (text) => text !== "");
+    const [turn] = await readClosedTurns(tenant);
+    expect(turn?.status).toBe("blocked");
+    expect(turn?.content).not.toContain("reply");
+    expect(await readBalance(system.database, tenant.workspaceId)).toMatchObject({ done: 0, used: 0, ledger: 0 });
+  });
+}

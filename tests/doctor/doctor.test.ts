@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { describeWith, freePort } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type CliResult, runCli, runCliHere } from "../system/cli.ts";
+import { type CliResult, callCli, runCli } from "../system/cli.ts";
 import { root } from "../system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { type Certificates, createCertificates } from "./certificates.ts";
@@ -54,7 +54,7 @@ describeWith("nginx", "parley doctor", () => {
 
   /** Diagnoses in this process, which trusts the test authority in the tests of faults. */
   async function report(url: string, ...more: string[]): Promise<Report & { code: number | null }> {
-    const { code, stdout, stderr } = await runCliHere(argumentsOf(url, "--json", ...more), {});
+    const { code, stdout, stderr } = await callCli(argumentsOf(url, "--json", ...more), {});
     if (stdout === "") throw new Error(`parley doctor exited ${code}: ${stderr}`);
     return { code, ...(JSON.parse(stdout) as Report) };
   }

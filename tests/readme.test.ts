@@ -1,24 +1,38 @@
 import { execFile } from "node:child_process";
-import { readFile, stat } from "node:fs/promises";
+import { access, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { RunningProcess } from "@parley/test-support";
+import {
+  createDatabase,
+  type RunningProcess,
+  startTestPostgres,
+  type TestDatabase,
+  type TestPostgres,
+} from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createInstance, type Instance, startAndWait } from "./system/local-start.ts";
+import { createInstance, type Instance, portsInUse, startAndWait } from "./system/local-start.ts";
 import { root } from "./system/processes.ts";
 
 const readme = await readFile(join(root, "README.md"), "utf8");
 
+// One start serves the documented commands and the tests of DATABASE_URL. tests/start.test.ts starts the embedded database.
 let instance: Instance;
+let server: TestPostgres;
+let database: TestDatabase;
 let parley: RunningProcess;
 beforeAll(async () => {
-  instance = await createInstance();
-  // docs/knowledge.md requires this setting to fetch a page of the sample shop.
-  parley = await startAndWait(instance, { EGRESS_ALLOW: "127.0.0.1/32" });
+  // Needs a server of its own: the start sets role passwords, which apply to the whole server.
+  [server, instance] = await Promise.all([startTestPostgres(), createInstance()]);
+  database = await createDatabase(undefined, { serverUrl: server.url });
+  parley = await startAndWait(instance, {
+    DATABASE_URL: database.url,
+    // docs/knowledge.md requires this setting to fetch a page of the sample shop.
+    EGRESS_ALLOW: "127.0.0.1/32",
+  });
 }, 180_000);
 afterAll(async () => {
   await parley.stop("SIGINT", 60_000);
-  await instance.remove();
+  await Promise.all([instance.remove(), server.stop()]);
 }, 90_000);
 
 function shellBlocks(markdown: string): string[] {
@@ -116,6 +130,14 @@ it("docs/providers.md's commands list the providers, check them and list the cal
   const output = await runPage("providers.md");
   for (const text of ["builtin:extractive", "ok", "OUTCOME", "complete"]) expect(output).toContain(text);
 }, 180_000);
+
+it("a start with DATABASE_URL uses that database, creates none, and leaves it running", async () => {
+  expect(parley.stdout()).toMatch(new RegExp(`database +PostgreSQL \\S+ at 127\\.0\\.0\\.1:\\d+/${database.name} `));
+  expect(await portsInUse(instance)).not.toContain(instance.port + 8);
+  expect(await parley.stop("SIGINT", 30_000)).toEqual({ code: 0, signal: null });
+  await expect(access(join(instance.dataDir, "postgres"))).rejects.toThrow("ENOENT");
+  await database.drop();
+}, 60_000);
 
 it("the README's pictures exist, have alternative texts and are at most 1 MiB", async () => {
   const pictures = [...readme.matchAll(/!\[([^\]]*)\]\(([^)]+\.png)\)|<img src="([^"]+)"[^>]* alt="([^"]*)"/g)];

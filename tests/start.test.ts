@@ -5,11 +5,11 @@ import { createServer } from "node:http";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { createDatabase, type RunningProcess, startFakeProvider, startTestPostgres } from "@parley/test-support";
+import { type RunningProcess, startFakeProvider } from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { readChat } from "./system/chat.ts";
 import { cliJson, runCli } from "./system/cli.ts";
-import { createInstance, type Instance, publicKeyOf, start, startAndWait } from "./system/local-start.ts";
+import { createInstance, type Instance, portsInUse, publicKeyOf, start, startAndWait } from "./system/local-start.ts";
 import { CTRL_C, hasTerminal, openTerminal } from "./system/terminal.ts";
 
 const MAX_SECOND_START_MS = 5_000;
@@ -17,8 +17,11 @@ const MAX_SECOND_START_MS = 5_000;
 // Generous: on a busy machine a start takes many seconds.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
-// The tests share one data directory, because the first start takes longest. No test depends on the data of another.
 let instance: Instance;
+/** The latest start of `instance`, its public key, and the usage that the CLI reports before a stop. */
+let parley: RunningProcess;
+let publicKey: string;
+let usage: unknown;
 beforeAll(async () => {
   instance = await createInstance();
 });
@@ -26,11 +29,11 @@ afterAll(() => instance.remove());
 
 const urlOf = ({ port }: Instance) => `http://127.0.0.1:${port}`;
 
-function sendMessage(publicKey: string, sessionId: string, target = instance) {
+function sendMessage(sessionId: string) {
   const message = "What does Parley need PostgreSQL for?";
-  return fetch(`${urlOf(target)}/api/chat/`, {
+  return fetch(`${urlOf(instance)}/api/chat/`, {
     method: "POST",
-    headers: { "content-type": "application/json", origin: `http://localhost:${target.port + 9}` },
+    headers: { "content-type": "application/json", origin: `http://localhost:${instance.port + 9}` },
     body: JSON.stringify({ public_key: publicKey, session_id: sessionId, message }),
   });
 }
@@ -39,25 +42,6 @@ function sendMessage(publicKey: string, sessionId: string, target = instance) {
 function loadFactor(): number {
   const [load = 0] = loadavg();
   return Math.max(1, load / availableParallelism());
-}
-
-/** Returns the ports of the instance that are in use. */
-async function portsInUse({ port }: Instance): Promise<number[]> {
-  const ports = Array.from({ length: 10 }, (_, index) => port + index);
-  const free = await Promise.all(ports.map(isFree));
-  return ports.filter((_, index) => !free[index]);
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer();
-  server.listen({ port, host: "127.0.0.1", exclusive: true });
-  try {
-    await once(server, "listening");
-    await once(server.close(), "close");
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Finds the child process of a start whose command line contains `text`. */
@@ -82,12 +66,29 @@ async function readStartError(parley: RunningProcess): Promise<string> {
   return lines[0] ?? "";
 }
 
+/** Kills a child process and waits until the start has restarted it under `name`. */
+async function killAndAwaitRestart(name: string, text: string): Promise<void> {
+  process.kill(await findChildPid(text, parley), "SIGKILL");
+  await vi.waitFor(() => expect(parley.stdout()).toMatch(new RegExp(`${name}\\s+restarted`)), 60_000);
+}
+
+async function waitForReply(): Promise<void> {
+  await vi.waitFor(async () => {
+    const reply = await readChat(await sendMessage(crypto.randomUUID()));
+    expect(reply.done).toMatchObject({ finish_reason: "stop" });
+  }, 30_000);
+}
+
+// A start takes seconds, so the tests of one start share it, and each start continues with the data of the one before.
 describe("a first start", () => {
-  it("starts everything, replies from the documentation, stops cleanly, and keeps the data for the second start", async () => {
-    const first = await startAndWait(instance);
-    const publicKey = publicKeyOf(first);
+  beforeAll(async () => {
+    parley = await startAndWait(instance);
+    publicKey = publicKeyOf(parley);
+  });
+
+  it("starts everything, replies from the documentation and issues tokens", async () => {
     const sessionId = crypto.randomUUID();
-    const reply = await readChat(await sendMessage(publicKey, sessionId));
+    const reply = await readChat(await sendMessage(sessionId));
     expect(reply.events[0]?.event).toBe("meta");
     expect(reply.text).toContain("PostgreSQL");
     expect(reply.done).toMatchObject({ finish_reason: "stop", model: "builtin:extractive" });
@@ -107,41 +108,38 @@ describe("a first start", () => {
       headers: { authorization: `Bearer ${access_token}` },
     });
     expect(exported.status).toBe(200);
+  });
 
-    expect(await first.stop("SIGINT", 30_000)).toEqual({ code: 0, signal: null });
-    expect(await portsInUse(instance)).toEqual([]);
-    const { code, stderr } = await runCli(["usage", "--workspace", "demo"], instance.env);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^parley: Parley is not running in .*npx --yes pnpm@12 start/);
+  it("restarts a killed database without a restart of the services", async () => {
+    await killAndAwaitRestart("database", `port=${instance.port + 8}`);
+    await waitForReply();
+    expect(parley.stdout()).not.toMatch(/(edge|conversation|quota|llm-proxy)\s+exited unexpectedly/);
+  });
 
-    const startedAt = performance.now();
-    const second = await startAndWait(instance);
-    expect(performance.now() - startedAt).toBeLessThanOrEqual(MAX_SECOND_START_MS * loadFactor());
-    expect(publicKeyOf(second)).toBe(publicKey);
-    expect(second.stdout()).toMatch(/demo\s+unchanged/);
-    expect(await cliJson(["usage", "--workspace", "demo"], instance.env)).toMatchObject({
-      plan: "free",
-      used: 1,
-      held: 0,
-    });
-    expect(await second.stop("SIGTERM", 30_000)).toEqual({ code: 0, signal: null });
+  it("restarts a killed service without a restart of the others", async () => {
+    for (const name of ["edge", "conversation", "quota", "llm-proxy"])
+      await killAndAwaitRestart(name, `services/${name}/src/main.ts`);
+    await waitForReply();
+    for (const name of ["edge", "conversation", "quota", "llm-proxy"])
+      expect(parley.stdout().match(new RegExp(`${name}\\s+restarted`, "g"))).toHaveLength(1);
+  });
+
+  it("leaves no service running when it is killed, and the next start recreates only missing data", async () => {
+    const demo = ["--workspace", "demo", "--bot", "demo"];
+    await cliJson(["knowledge", "remove", "README.md", ...demo], instance.env);
+    await cliJson(["bot", "update", "--workspace", "demo", "--slug", "demo", "--name", "Renamed"], instance.env);
+    await parley.kill9();
+
+    parley = await startAndWait(instance);
+    expect(publicKeyOf(parley)).toBe(publicKey);
+    expect(parley.stdout()).toMatch(/PostgreSQL \S+ on 127\.0\.0\.1:\d+; was already running/);
+    expect(parley.stdout()).toMatch(/demo\s+1 document added/);
+    const bot = await cliJson(["bot", "show", "--workspace", "demo", "--slug", "demo"], instance.env);
+    expect(bot).toMatchObject({ display: { name: "Renamed" } });
   });
 });
 
-describe("a running Parley", () => {
-  let parley: RunningProcess;
-  beforeAll(async () => {
-    parley = await startAndWait(instance);
-  });
-  afterAll(() => parley.stop("SIGINT", 30_000));
-
-  async function waitForReply(): Promise<void> {
-    await vi.waitFor(async () => {
-      const reply = await readChat(await sendMessage(publicKeyOf(parley), crypto.randomUUID()));
-      expect(reply.done).toMatchObject({ finish_reason: "stop" });
-    }, 30_000);
-  }
-
+describe("a start after a kill", () => {
   it("makes its files readable only by its own user, and logs no secrets", async () => {
     for (const file of ["secrets.json", "instance.json", "issuer-key.json"]) {
       expect((await stat(join(instance.dataDir, file))).mode & 0o077, file).toBe(0);
@@ -166,33 +164,53 @@ describe("a running Parley", () => {
     await otherInstance.remove();
   });
 
-  it("restarts a killed database without a restart of the services", async () => {
-    process.kill(await findChildPid(`port=${instance.port + 8}`, parley), "SIGKILL");
-    await vi.waitFor(() => expect(parley.stdout()).toMatch(/database\s+restarted/), 60_000);
-    await waitForReply();
-    expect(parley.stdout()).not.toMatch(/(edge|conversation|quota|llm-proxy)\s+exited unexpectedly/);
-  });
-
-  it("restarts a killed service without a restart of the others", async () => {
-    for (const name of ["edge", "conversation", "quota", "llm-proxy"]) {
-      process.kill(await findChildPid(`services/${name}/src/main.ts`, parley), "SIGKILL");
-      await vi.waitFor(() => expect(parley.stdout()).toMatch(new RegExp(`${name}\\s+restarted`)), 20_000);
-    }
-    await waitForReply();
+  it("exits 0 on SIGTERM and frees its ports, and the CLI reports that it is not running", async () => {
+    usage = await cliJson(["usage", "--workspace", "demo"], instance.env);
+    await cliJson(["key", "revoke", publicKey], instance.env);
+    expect(await parley.stop("SIGTERM", 30_000)).toEqual({ code: 0, signal: null });
+    expect(await portsInUse(instance)).toEqual([]);
+    const { code, stderr } = await runCli(["usage", "--workspace", "demo"], instance.env);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^parley: Parley is not running in .*npx --yes pnpm@12 start/);
   });
 });
 
-describe("stopping Parley", () => {
-  it("completes a streaming reply before it stops", async () => {
+describe("a start after a clean stop", () => {
+  it("is ready in 5 s, keeps the data, replaces the revoked key, and completes a streaming reply before it stops", async () => {
     const provider = await startFakeProvider([{ everyMs: 150 }]);
-    const parley = await startAndWait(instance, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
-    const response = await sendMessage(publicKeyOf(parley), crypto.randomUUID());
+    onTestFinished(() => provider.close());
+    const startedAt = performance.now();
+    parley = await startAndWait(instance, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
+    expect(performance.now() - startedAt).toBeLessThanOrEqual(MAX_SECOND_START_MS * loadFactor());
+    expect(publicKeyOf(parley)).not.toBe(publicKey);
+    publicKey = publicKeyOf(parley);
+    expect(parley.stdout()).toMatch(/demo\s+unchanged/);
+    expect(await cliJson(["usage", "--workspace", "demo"], instance.env)).toEqual(usage);
+
+    const response = await sendMessage(crypto.randomUUID());
     parley.signal("SIGINT");
     const reply = await readChat(response);
     expect(reply.text).toContain("scripted provider");
     expect(reply.done).toMatchObject({ finish_reason: "stop" });
     expect(await parley.exited).toEqual({ code: 0, signal: null });
-    await provider.close();
+    expect(await portsInUse(instance)).toEqual([]);
+  });
+
+  it("keeps the public key, and exits immediately on a second stop signal", async () => {
+    const provider = await startFakeProvider([{ everyMs: 1_000 }]);
+    onTestFinished(() => provider.close());
+    parley = await startAndWait(instance, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
+    expect(publicKeyOf(parley)).toBe(publicKey);
+    const response = await sendMessage(crypto.randomUUID());
+    parley.signal("SIGINT");
+    await vi.waitFor(() => expect(parley.stdout()).toContain("Press Ctrl-C again to exit immediately"));
+    await vi.waitFor(() => {
+      parley.signal("SIGINT");
+      expect(parley.isRunning()).toBe(false);
+    }, 3_000);
+    expect(await parley.exited).toEqual({ code: 130, signal: null });
+    await vi.waitFor(async () => expect(await portsInUse(instance)).toEqual([]), 10_000);
+    await response.body?.cancel().catch(() => undefined);
   });
 
   // npx exits 130 on Ctrl-C, whatever its command's exit code is.
@@ -205,66 +223,6 @@ describe("stopping Parley", () => {
     expect([0, 130]).toContain(await terminal.exited);
     expect(terminal.screen()).not.toMatch(/exited unexpectedly|killing/);
     expect(await portsInUse(instance)).toEqual([]);
-  });
-
-  it("exits immediately on a second stop signal", async () => {
-    const provider = await startFakeProvider([{ everyMs: 1_000 }]);
-    const parley = await startAndWait(instance, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
-    const response = await sendMessage(publicKeyOf(parley), crypto.randomUUID());
-    parley.signal("SIGINT");
-    await vi.waitFor(() => expect(parley.stdout()).toContain("Press Ctrl-C again to exit immediately"));
-    await vi.waitFor(() => {
-      parley.signal("SIGINT");
-      expect(parley.isRunning()).toBe(false);
-    }, 3_000);
-    expect(await parley.exited).toEqual({ code: 130, signal: null });
-    await vi.waitFor(async () => expect(await portsInUse(instance)).toEqual([]), 10_000);
-    await response.body?.cancel().catch(() => undefined);
-    await provider.close();
-  });
-
-  it("leaves no service running when it is killed, and the next start recreates only missing data", async () => {
-    const killed = await startAndWait(instance);
-    const publicKey = publicKeyOf(killed);
-    const demo = ["--workspace", "demo", "--bot", "demo"];
-    await cliJson(["knowledge", "remove", "README.md", ...demo], instance.env);
-    await cliJson(["bot", "update", "--workspace", "demo", "--slug", "demo", "--name", "Renamed"], instance.env);
-    await killed.kill9();
-
-    const second = await startAndWait(instance);
-    expect(publicKeyOf(second)).toBe(publicKey);
-    expect(second.stdout()).toMatch(/PostgreSQL \S+ on 127\.0\.0\.1:\d+; was already running/);
-    expect(second.stdout()).toMatch(/demo\s+1 document added/);
-    const bot = await cliJson(["bot", "show", "--workspace", "demo", "--slug", "demo"], instance.env);
-    expect(bot).toMatchObject({ display: { name: "Renamed" } });
-    await cliJson(["key", "revoke", publicKey], instance.env);
-    await second.stop("SIGINT", 30_000);
-    expect(await portsInUse(instance)).toEqual([]);
-
-    const third = await startAndWait(instance);
-    expect(publicKeyOf(third)).not.toBe(publicKey);
-    await third.stop("SIGINT", 30_000);
-  });
-});
-
-describe("a start with DATABASE_URL", () => {
-  it("uses that database, creates none, and leaves it running", async () => {
-    // Needs a server of its own: the start sets role passwords, which apply to the whole server.
-    const server = await startTestPostgres();
-    onTestFinished(() => server.stop());
-    const [database, ownInstance] = await Promise.all([
-      createDatabase(undefined, { serverUrl: server.url }),
-      createInstance(),
-    ]);
-    onTestFinished(ownInstance.remove);
-    const parley = await startAndWait(ownInstance, { DATABASE_URL: database.url });
-    expect(parley.stdout()).toMatch(new RegExp(`database +PostgreSQL \\S+ at 127\\.0\\.0\\.1:\\d+/${database.name} `));
-    const reply = await readChat(await sendMessage(publicKeyOf(parley), crypto.randomUUID(), ownInstance));
-    expect(reply.done).toMatchObject({ finish_reason: "stop" });
-    expect(await isFree(ownInstance.port + 8)).toBe(true);
-    await parley.stop("SIGINT", 30_000);
-    await expect(access(join(ownInstance.dataDir, "postgres"))).rejects.toThrow("ENOENT");
-    await database.drop();
   });
 });
 
@@ -289,9 +247,9 @@ describe("a start that fails", () => {
     ["postgres://u:hush@127.0.0.1:1/x", /^parley: cannot use DATABASE_URL: nothing listens there: /],
     ["postgres://u:hush@host.invalid/x", /^parley: cannot use DATABASE_URL: its host name does not resolve: /],
   ])("reports the problem with DATABASE_URL=%s", async (url, expected) => {
-    const parley = await start(empty, { DATABASE_URL: url });
-    expect(await readStartError(parley)).toMatch(expected);
-    expect(parley.output()).not.toContain("hush");
+    const failed = await start(empty, { DATABASE_URL: url });
+    expect(await readStartError(failed)).toMatch(expected);
+    expect(failed.output()).not.toContain("hush");
   });
 
   it("reports an unwritable DATA_DIR", async () => {
@@ -311,8 +269,8 @@ describe("a start that fails", () => {
   it("stops the other services when one cannot start", async () => {
     const config = join(empty.dataDir, "llm.yaml");
     await writeFile(config, "providers: [");
-    const parley = await start(instance, { LLM_CONFIG: config });
-    expect(await readStartError(parley)).toMatch(
+    const failed = await start(instance, { LLM_CONFIG: config });
+    expect(await readStartError(failed)).toMatch(
       /^parley: llm-proxy did not start \(exit 1: .*\): see .*llm-proxy\.log$/,
     );
     expect(await portsInUse(instance)).toEqual([]);

@@ -1,9 +1,10 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { describeWith, freePort } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type CliResult, runCli } from "../system/cli.ts";
+import { type CliResult, callCli, runCli } from "../system/cli.ts";
 import { root } from "../system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { type Certificates, createCertificates } from "./certificates.ts";
@@ -40,15 +41,20 @@ describeWith("nginx", "parley doctor", () => {
     await rm(directory, { recursive: true });
   });
 
-  function doctor(url: string, ...more: string[]): Promise<CliResult> {
+  function argumentsOf(url: string, ...more: string[]): string[] {
     const origin = more.includes("--origin") ? [] : ["--origin", tenant.origin];
-    return runCli(["doctor", url, "--public-key", tenant.publicKey, ...origin, ...more], {
-      NODE_EXTRA_CA_CERTS: certificates.authority,
-    });
+    const key = more.includes("--public-key") ? [] : ["--public-key", tenant.publicKey];
+    return ["doctor", url, ...key, ...origin, ...more];
   }
 
+  /** Diagnoses in a process of its own. */
+  function doctor(url: string, ...more: string[]): Promise<CliResult> {
+    return runCli(argumentsOf(url, ...more), { NODE_EXTRA_CA_CERTS: certificates.authority });
+  }
+
+  /** Diagnoses in this process, which trusts the test authority in the tests of faults. */
   async function report(url: string, ...more: string[]): Promise<Report & { code: number | null }> {
-    const { code, stdout, stderr } = await doctor(url, "--json", ...more);
+    const { code, stdout, stderr } = await callCli(argumentsOf(url, "--json", ...more), {});
     if (stdout === "") throw new Error(`parley doctor exited ${code}: ${stderr}`);
     return { code, ...(JSON.parse(stdout) as Report) };
   }
@@ -60,9 +66,10 @@ describeWith("nginx", "parley doctor", () => {
     // Retries, because a busy machine can delay events so that they arrive together.
     await vi.waitFor(
       async () => {
-        const healthy = await report(proxies.url("healthyTls"), "--silence", "2");
+        const { code, stdout } = await doctor(proxies.url("healthyTls"), "--silence", "2", "--json");
+        const healthy = JSON.parse(stdout) as Report;
         expect(notPassed(healthy)).toEqual([]);
-        expect(healthy).toMatchObject({ code: 0, verdict: "pass", proxies: ["nginx"] });
+        expect({ code, ...healthy }).toMatchObject({ code: 0, verdict: "pass", proxies: ["nginx"] });
         expect(findingOf(healthy, "http_version")?.message).toBe("HTTP/2");
         expect(findingOf(healthy, "idle_timeout")?.message).toContain("2 s");
       },
@@ -71,6 +78,12 @@ describeWith("nginx", "parley doctor", () => {
   });
 
   describe.concurrent("reports faults", () => {
+    const trusted = getCACertificates("default");
+    beforeAll(async () => {
+      setDefaultCACertificates([...trusted, await readFile(certificates.authority, "utf8")]);
+    });
+    afterAll(() => setDefaultCACertificates(trusted));
+
     /** The seeded fault, the expected finding and a part of its fix. */
     const faults: [Fault, check: string, result: string, message: RegExp, fix: RegExp, more?: string[]][] = [
       [

@@ -1,18 +1,13 @@
-import { ConfigError } from "./environment.ts";
+import { ConfigError, Environment } from "./environment.ts";
 import { type MigrateOptions, type MigrateResult, migrate } from "./migrate.ts";
-
-type MigrateConfig = { url: string; rolePassword: string | undefined };
 
 /**
  * Runs one service's migrations as a process. Prints a line on stdout for each applied migration, or one line if there is none to apply. On
  * failure prints a line on stderr for each problem and sets the exit code to 1.
  */
-export async function runMigrations(
-  readConfig: (environment: NodeJS.ProcessEnv) => MigrateConfig,
-  target: Omit<MigrateOptions, "url" | "rolePassword">,
-): Promise<void> {
+export async function runMigrations(target: Omit<MigrateOptions, "url" | "rolePassword">): Promise<void> {
   try {
-    // biome-ignore lint/style/noProcessEnv: the only place that passes the environment to a migration's config.ts
+    // biome-ignore lint/style/noProcessEnv: the only place that reads the environment of a migration
     const { url, rolePassword } = readConfig(process.env);
     const result = await migrate({ ...target, url, ...(rolePassword === undefined ? {} : { rolePassword }) });
     for (const line of describe(result)) process.stdout.write(`${target.schema}: ${line}\n`);
@@ -22,6 +17,15 @@ export async function runMigrations(
     for (const problem of problems) process.stderr.write(`${target.schema}: cannot migrate: ${problem}\n`);
     process.exitCode = 1;
   }
+}
+
+/** Reads an administrator's URL and the password for the service's role, or only the role's own URL. */
+function readConfig(values: NodeJS.ProcessEnv) {
+  const environment = new Environment(values);
+  return environment.finish({
+    url: environment.url("DATABASE_URL", ["postgres", "postgresql"], "the database, as a role that may create schemas"),
+    rolePassword: environment.optional("DATABASE_PASSWORD"),
+  });
 }
 
 function describe({ applied, newer }: MigrateResult): string[] {

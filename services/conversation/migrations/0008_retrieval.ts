@@ -1,4 +1,4 @@
-import { type Knex, withoutLockTimeout } from "@parley/service-kit";
+import { type Knex, withoutLockTimeout } from "@parley/service-kit/migrations";
 
 export const name = "0008_retrieval";
 

@@ -33,12 +33,3 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     readKey: (name: string) => environment.optional(name),
   });
 }
-
-/** Reads the environment of a migration: an administrator's URL and the password for the service's role, or only the role's own URL. */
-export function readMigrateConfig(values: NodeJS.ProcessEnv) {
-  const environment = new Environment(values);
-  return environment.finish({
-    url: environment.url("DATABASE_URL", ["postgres", "postgresql"], "the database, as a role that may create schemas"),
-    rolePassword: environment.optional("DATABASE_PASSWORD"),
-  });
-}

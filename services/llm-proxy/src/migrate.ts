@@ -1,5 +1,4 @@
-import { runMigrations } from "@parley/service-kit";
+import { runMigrations } from "@parley/service-kit/migrations";
 import { migrations } from "../migrations/index.ts";
-import { readMigrateConfig } from "./config.ts";
 
-await runMigrations(readMigrateConfig, { schema: "llm", role: "parley_llm", migrations });
+await runMigrations({ schema: "llm", role: "parley_llm", migrations });

@@ -21,12 +21,3 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     tracing: readTracing(environment),
   });
 }
-
-/** Reads the migration's environment: an administrator's URL and the role's password, or only the role's own URL. */
-export function readMigrateConfig(values: NodeJS.ProcessEnv) {
-  const environment = new Environment(values);
-  return environment.finish({
-    url: environment.url("DATABASE_URL", ["postgres", "postgresql"], "the database, as a role that may create schemas"),
-    rolePassword: environment.optional("DATABASE_PASSWORD"),
-  });
-}

@@ -86,12 +86,17 @@ describe("a first start", () => {
     publicKey = publicKeyOf(parley);
   });
 
-  it("starts everything, replies from the documentation and issues tokens", async () => {
+  it("starts everything, replies from the documentation, counts the reply and issues tokens", async () => {
     const sessionId = crypto.randomUUID();
     const reply = await readChat(await sendMessage(sessionId));
     expect(reply.events[0]?.event).toBe("meta");
     expect(reply.text).toContain("PostgreSQL");
     expect(reply.done).toMatchObject({ finish_reason: "stop", model: "builtin:extractive" });
+    const settled = { plan: "free", used: 1, held: 0 };
+    await vi.waitFor(
+      async () => expect(await cliJson(["usage", "--workspace", "demo"], instance.env)).toMatchObject(settled),
+      10_000,
+    );
 
     const shop = await fetch(`http://127.0.0.1:${instance.port + 9}/`);
     expect(await shop.text()).toContain(

@@ -7,7 +7,8 @@ import { migrate } from "@parley/service-kit";
 import { describeWith, freePort, startDebianPostgres } from "@parley/test-support";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { migrateAsProcess, root, type ServiceWithDatabase } from "../system/processes.ts";
+import { migrateHere } from "../system/migrations.ts";
+import { root, type ServiceWithDatabase } from "../system/processes.ts";
 import { versionsOf } from "./next-version.ts";
 
 // Runs the SQL of docs/install/database.md. Each suite needs a server of its own, because roles belong to the whole server.
@@ -84,7 +85,7 @@ function defineTests(start: () => Promise<Server>): void {
   const superuserUrl = () => Object.assign(new URL(server.url), { pathname: "/parley" }).href;
 
   function migrateAll(url: string, rolePassword: string | undefined) {
-    return Promise.all(SERVICES.map(([service]) => migrateAsProcess(service, url, rolePassword)));
+    return Promise.all(SERVICES.map(([service]) => migrateHere(service, url, rolePassword)));
   }
 
   async function expectMigrated(url: string, rolePassword: string | undefined, times = 3): Promise<void> {
@@ -148,7 +149,7 @@ function defineTests(start: () => Promise<Server>): void {
     await expectMigrated(urlOf("parley_admin"), undefined);
     await expectUsable();
     await run(server.url, "ALTER ROLE parley_quota RESET statement_timeout");
-    const { code, stderr } = await migrateAsProcess("quota", urlOf("parley_admin"));
+    const { code, stderr } = await migrateHere("quota", urlOf("parley_admin"));
     expect([code, stderr]).toEqual([
       1,
       "quota: cannot migrate: role parley_quota has no statement_timeout; run as a role that may alter it: " +

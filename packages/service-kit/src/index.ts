@@ -53,7 +53,7 @@ export { createPoolMetrics, type PoolWatch } from "./pool-metrics.ts";
 export { createReadinessProbe } from "./readiness.ts";
 export { connectPeer, type PeerOptions, readRpcMultiplex } from "./rpc-peers.ts";
 export { run } from "./run.ts";
-export { runMigrations } from "./run-migrations.ts";
+export { type MigrateTarget, runMigrations } from "./run-migrations.ts";
 export { checkTimeouts } from "./service-role.ts";
 export { readTracing, type TracingSettings } from "./tracing/settings.ts";
 export { openSpan, type Span, tracer, withSpan } from "./tracing/tracer.ts";

@@ -1,18 +1,27 @@
 import { ConfigError } from "./environment.ts";
 import { type MigrateOptions, type MigrateResult, migrate } from "./migrate.ts";
 
-type MigrateConfig = { url: string; rolePassword: string | undefined };
+export type MigrateTarget = Omit<MigrateOptions, "url" | "rolePassword"> & {
+  readConfig: (environment: NodeJS.ProcessEnv) => { url: string; rolePassword: string | undefined };
+};
+
+/** The parts of a process that `runMigrations` uses. */
+type MigrateProcess = {
+  env: NodeJS.ProcessEnv;
+  stdout: { write(text: string): unknown };
+  stderr: { write(text: string): unknown };
+  exitCode?: NodeJS.Process["exitCode"];
+};
 
 /**
  * Runs one service's migrations as a process. Prints a line on stdout for each applied migration, or one line if there is none to apply. On
  * failure prints a line on stderr for each problem and sets the exit code to 1.
  */
 export async function runMigrations(
-  readConfig: (environment: NodeJS.ProcessEnv) => MigrateConfig,
-  target: Omit<MigrateOptions, "url" | "rolePassword">,
+  { readConfig, ...target }: MigrateTarget,
+  process: MigrateProcess = globalThis.process,
 ): Promise<void> {
   try {
-    // biome-ignore lint/style/noProcessEnv: the only place that passes the environment to a migration's config.ts
     const { url, rolePassword } = readConfig(process.env);
     const result = await migrate({ ...target, url, ...(rolePassword === undefined ? {} : { rolePassword }) });
     for (const line of describe(result)) process.stdout.write(`${target.schema}: ${line}\n`);

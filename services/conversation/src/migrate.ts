@@ -1,5 +1,4 @@
 import { runMigrations } from "@parley/service-kit";
-import { migrations } from "../migrations/index.ts";
-import { readMigrateConfig } from "./config.ts";
+import { migrateTarget } from "./migrate-target.ts";
 
-await runMigrations(readMigrateConfig, { schema: "conversation", role: "parley_conversation", migrations });
+await runMigrations(migrateTarget);

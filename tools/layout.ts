@@ -17,7 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "deploy/local/sample-shop": [],
   deploy: ["rpc", "service-kit", "local-postgres", "cli", "sample-shop", "widget"],
   "tests/support": ["local-postgres"],
-  tests: ["rpc", "service-kit", "test-support", "local-postgres", "sample-shop", "widget"],
+  tests: ["rpc", "service-kit", "test-support", "local-postgres", "cli", "sample-shop", "widget"],
   bench: ["rpc", "service-kit", "test-support"],
 };
 

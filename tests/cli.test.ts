@@ -5,10 +5,12 @@ import { freePort } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { defineTopTests } from "./cli/top-suite.ts";
 import { chat } from "./system/chat.ts";
-import { cliEnv, cliJson, runCli } from "./system/cli.ts";
+import { callCli, cliEnv, cliJson, runCli } from "./system/cli.ts";
 import { query } from "./system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
+// Most commands run in this process. One command of each kind of exit code, and those that use the working directory or a terminal, run in a
+// process of their own.
 // Generous: on a busy machine one command takes seconds.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
@@ -30,7 +32,7 @@ afterAll(async () => {
 });
 
 const json = <T>(...args: string[]) => cliJson<T>(args, env);
-const run = (...args: string[]) => runCli(args, env);
+const run = (...args: string[]) => callCli(args, env);
 const workspaceArgs = () => ["--workspace", tenant.workspaceId];
 const botArgs = () => [...workspaceArgs(), "--bot", tenant.botSlug];
 
@@ -162,14 +164,14 @@ describe("parley knowledge", () => {
   it("sends nothing when one of the files does not exist", async () => {
     const before = await json("knowledge", "list", ...botArgs());
     await writeFile(join(dir, "more.md"), "More.\n");
-    const { code, stderr } = await runCli(["knowledge", "add", "more.md", "missing.md", ...botArgs()], env, dir);
+    const { code, stderr } = await callCli(["knowledge", "add", "more.md", "missing.md", ...botArgs()], env, dir);
     expect([code, stderr]).toEqual([1, `parley: ${join(dir, "missing.md")} does not exist: check the path\n`]);
     expect(await json("knowledge", "list", ...botArgs())).toEqual(before);
   });
 
   it("reports every unreadable file and sends none", async () => {
     await writeFile(join(dir, "latin.txt"), Uint8Array.of(0xe9));
-    const { code, stderr } = await runCli(["knowledge", "add", "latin.txt", "missing.md", ...botArgs()], env, dir);
+    const { code, stderr } = await callCli(["knowledge", "add", "latin.txt", "missing.md", ...botArgs()], env, dir);
     expect([code, stderr]).toEqual([
       1,
       `parley: latin.txt is not UTF-8 text: convert it to UTF-8\nparley: ${join(dir, "missing.md")} does not exist: check the path\n`,
@@ -182,7 +184,7 @@ describe("parley knowledge", () => {
     await writeFile(join(dir, "script.html"), "<script>x</script>");
     await writeFile(join(dir, "last.md"), "Last.\n");
     const args = ["knowledge", "add", "first.md", "empty.md", "script.html", "last.md", ...botArgs()];
-    const { code, stdout, stderr } = await runCli(args, env, dir);
+    const { code, stdout, stderr } = await callCli(args, env, dir);
     expect(code).toBe(1);
     expect(stderr).toBe(
       [
@@ -197,7 +199,7 @@ describe("parley knowledge", () => {
     );
     expect(stdout).toMatch(/^NAME .*\nfirst\.md .*\nlast\.md .*\nAdded 2 of 4 documents\. Failed: 2\.\n$/);
 
-    const scripted = await runCli([...args, "--json"], env, dir);
+    const scripted = await callCli([...args, "--json"], env, dir);
     expect(scripted.code).toBe(1);
     expect(scripted.stderr).toBe(
       "parley: empty.md: content holds no text\nparley: script.html: content holds no text\n",
@@ -212,7 +214,7 @@ describe("parley knowledge", () => {
 
   it("stops at an error that affects all documents", async () => {
     const args = ["knowledge", "add", "first.md", "last.md", ...workspaceArgs(), "--bot", "nobody", "--json"];
-    const { code, stdout, stderr } = await runCli(args, env, dir);
+    const { code, stdout, stderr } = await callCli(args, env, dir);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(/^parley: [^\n]*parley bot list[^\n]*\n$/);
   });
@@ -265,7 +267,7 @@ describe("parley usage, audit and conversation", () => {
     await vi.waitFor(async () => expect(await json("usage", ...workspace)).toMatchObject({ used: 1 }), 10_000);
     await miscountUsage(other.workspaceId);
     expect(await json("audit", ...workspace)).toMatchObject({ balanced: false });
-    const { code, stdout } = await run("audit", ...workspace, "--check");
+    const { code, stdout } = await runCli(["audit", ...workspace, "--check"], env);
     expect(code).toBe(1);
     expect(stdout).toMatch(new RegExp(`${other.workspaceId} +usage_is_not_ledger`));
     expect(stdout).toContain("Turns and usage differ");
@@ -315,7 +317,10 @@ describe("parley usage --all", () => {
   });
 
   it("requires --workspace or --all", async () => {
-    expect(await run("usage")).toMatchObject({ code: 2, stderr: expect.stringContaining("--workspace W, or --all") });
+    expect(await runCli(["usage"], env)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--workspace W, or --all"),
+    });
     expect((await run("usage", "--all", "--workspace", "w")).code).toBe(2);
   });
 });
@@ -345,7 +350,7 @@ describe("parley top", () => defineTopTests(() => ({ system, env })));
 describe("parley migrate", () => {
   it("migrates a database and finds nothing to do the second time", async () => {
     const database = { ...env, DATABASE_URL: system.database.url };
-    const { code, stdout } = await runCli(["migrate", "quota"], database);
+    const { code, stdout } = await callCli(["migrate", "quota"], database);
     expect([code, stdout]).toEqual([0, "quota: up to date\n"]);
     expect(await cliJson(["migrate"], database)).toEqual(
       ["conversation", "quota", "llm-proxy"].map((service) => ({ service, applied: [] })),
@@ -354,7 +359,7 @@ describe("parley migrate", () => {
 
   it("reports why the database is unreachable", async () => {
     const url = `postgres://u:hush@127.0.0.1:${await freePort()}/x`;
-    const { code, stderr } = await runCli(["migrate", "quota"], { ...env, DATABASE_URL: url });
+    const { code, stderr } = await callCli(["migrate", "quota"], { ...env, DATABASE_URL: url });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^migrating quota …\nparley: quota: cannot migrate: \S.*ECONNREFUSED.*\n$/);
     expect(stderr).not.toContain("hush");
@@ -372,21 +377,21 @@ describe("parley", () => {
   });
 
   it("reports a refused admin token", async () => {
-    const { code, stderr } = await runCli(["workspace", "list"], { ...env, ADMIN_TOKEN: "wrong" });
+    const { code, stderr } = await callCli(["workspace", "list"], { ...env, ADMIN_TOKEN: "wrong" });
     expect(code).toBe(1);
     expect(stderr).toMatch(/refused the admin token: set ADMIN_TOKEN/);
   });
 
   it("reports a URL that is not an ops port", async () => {
-    const { code, stderr } = await runCli(["workspace", "list"], { ...env, PARLEY_QUOTA_URL: system.url() });
+    const { code, stderr } = await callCli(["workspace", "list"], { ...env, PARLEY_QUOTA_URL: system.url() });
     expect(code).toBe(1);
     expect(stderr).toMatch(/does not implement this call: use the URL of the ops port of quota/);
   });
 
   it("requires only the URL that a command uses", async () => {
     const quotaOnly = { ...env, PARLEY_CONVERSATION_URL: "", PARLEY_LLM_URL: "" };
-    expect((await runCli(["workspace", "list"], quotaOnly)).code).toBe(0);
-    expect((await runCli(["provider", "list"], quotaOnly)).stderr).toBe(
+    expect((await callCli(["workspace", "list"], quotaOnly)).code).toBe(0);
+    expect((await callCli(["provider", "list"], quotaOnly)).stderr).toBe(
       "parley: PARLEY_LLM_URL is not set: set it to the URL of the service's ops port\n",
     );
   });

@@ -10,7 +10,7 @@ import { Redis } from "ioredis";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat, exportTranscript, postChat, readChat } from "./system/chat.ts";
-import { cliEnv, runCli } from "./system/cli.ts";
+import { callCli, cliEnv } from "./system/cli.ts";
 import { query, readBalance } from "./system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 import { newAddress, TRUST_TEST_PROXY } from "./system/visitors.ts";
@@ -93,11 +93,11 @@ describeWith("redis", "erasure", () => {
 
       const env = cliEnv(system);
       const erase = ["conversation", "erase", sessionId, "--workspace", tenant.workspaceId];
-      expect(await runCli(erase, env)).toMatchObject({ code: 0, stderr: "" });
+      expect(await callCli(erase, env)).toMatchObject({ code: 0, stderr: "" });
       expect(await findMarker(marker)).toEqual({});
 
       // The session no longer exists, and the usage stays counted.
-      expect((await runCli(erase, env)).code).toBe(1);
+      expect((await callCli(erase, env)).code).toBe(1);
       const response = await exportTranscript(system, tenant, sessionId);
       expect([response.status, await response.json()]).toEqual([404, { detail: "session_not_found" }]);
       expect((await postChat(system.url(), tenant, { session_id: sessionId })).status).toBe(404);
@@ -113,7 +113,7 @@ describeWith("redis", "erasure", () => {
       const marker = `marker-${randomUUID()}`;
       const sessionId = await createMarkedSession(marker);
       const args = ["workspace", "set", tenant.workspaceId, "--retention-days", "30"];
-      expect(await runCli(args, cliEnv(system))).toMatchObject({ code: 0 });
+      expect(await callCli(args, cliEnv(system))).toMatchObject({ code: 0 });
       await query(
         system.database,
         "UPDATE conversation.sessions SET last_activity_at = now() - interval '31 days' WHERE session_id = $1",

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readSse, startToolServer, type ToolServer } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type ChatFields, type ChatResult, chat, postChat } from "./system/chat.ts";
-import { cliJson, runCli } from "./system/cli.ts";
+import { callCli, cliJson } from "./system/cli.ts";
 import { createPlan } from "./system/database.ts";
 import { ADMIN_TOKEN } from "./system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
@@ -111,7 +111,7 @@ async function chatAndExplain(
 /** Checks that the output contains no text of the message, the reply or the knowledge. Returns the text form. */
 async function expectNoContent(tenant: Tenant, { message_id: id }: Explanation, { text }: ChatResult, message: string) {
   const args = ["explain", String(id), "--workspace", tenant.workspaceId];
-  const [table, json] = [await runCli(args, env), await runCli([...args, "--json"], env)];
+  const [table, json] = [await callCli(args, env), await callCli([...args, "--json"], env)];
   for (const { stdout } of [table, json])
     for (const content of [message, text, PASSAGE]) if (content !== "") expect(stdout).not.toContain(content);
   return table.stdout;
@@ -334,7 +334,7 @@ describe("parley explain of an unsuccessful reply", () => {
     expect(explanation).toMatchObject({ status: "interrupted", close_ms: null, quota: { state: "void" } });
     expect(explanation.phases).toEqual([{ name: "unrecorded", ms: explanation.wall_ms }]);
     expect(explanation.wall_ms).toBeGreaterThan(open.wall_ms);
-    const { stdout } = await runCli(["explain", String(messageId), "--workspace", tenant.workspaceId], env);
+    const { stdout } = await callCli(["explain", String(messageId), "--workspace", tenant.workspaceId], env);
     expect(stdout).toContain("the edge stopped before it reported the phases");
   });
 });
@@ -346,7 +346,7 @@ describe("parley explain of missing data", () => {
     const { meta } = await chat(system.url(), tenant, { session_id });
     const id = String(meta?.message_id);
     const failure = async (messageId: string, workspaceId: string) => {
-      const { code, stdout, stderr } = await runCli(["explain", messageId, "--workspace", workspaceId], env);
+      const { code, stdout, stderr } = await callCli(["explain", messageId, "--workspace", workspaceId], env);
       expect([code, stdout]).toEqual([1, ""]);
       return stderr;
     };
@@ -357,7 +357,7 @@ describe("parley explain of missing data", () => {
     expect(await failure(id, "no/such workspace")).toBe(missing);
     await system.admin.sessions.eraseSession({ workspaceId: tenant.workspaceId, sessionId: session_id });
     expect(await failure(id, tenant.workspaceId)).toBe(missing);
-    const invalid = await runCli(["explain", "x", "--workspace", tenant.workspaceId], env);
+    const invalid = await callCli(["explain", "x", "--workspace", tenant.workspaceId], env);
     expect(invalid.code).toBe(2);
   });
 
@@ -372,7 +372,7 @@ describe("parley explain of missing data", () => {
       missing: [{ service: "llm", why: expect.stringContaining("PARLEY_LLM_URL is not set") }],
     });
     await system.llm.kill9();
-    const { code, stdout } = await runCli(args, env).finally(() => system.llm.start());
+    const { code, stdout } = await callCli(args, env).finally(() => system.llm.start());
     expect(code).toBe(0);
     expect(stdout).toMatch(/Model\n {2}missing: llm does not answer at /);
   });

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { HANDBOOK } from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { chat } from "./system/chat.ts";
-import { cliEnv, runCli } from "./system/cli.ts";
+import { callCli, cliEnv } from "./system/cli.ts";
 import { metric } from "./system/metrics.ts";
 import { EMBEDDING_MODEL, startSemanticSearchSystem, waitUntilEmbedded } from "./system/semantic-search.ts";
 import { createTenant, type System, type Tenant } from "./system/system.ts";
@@ -42,7 +42,7 @@ test("finds a passage that shares no word with the message", async () => {
 test("lists how many chunks have embeddings", async () => {
   const { workspaceId, botSlug } = tenant;
   const list = ["knowledge", "list", "--workspace", workspaceId, "--bot", botSlug];
-  const { stdout } = await runCli(list, cliEnv(system));
+  const { stdout } = await callCli(list, cliEnv(system));
   expect(stdout).toContain(`Embedded 3 of 3 chunks with ${EMBEDDING_MODEL}.`);
 });
 

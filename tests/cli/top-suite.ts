@@ -6,7 +6,7 @@ import { stripVTControlCharacters } from "node:util";
 import { freePort, nodeFlags } from "@parley/test-support";
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { chat, postChat, readChat } from "../system/chat.ts";
-import { cliJson, runCli } from "../system/cli.ts";
+import { callCli, cliJson, runCli } from "../system/cli.ts";
 import { createPlan } from "../system/database.ts";
 import { root } from "../system/processes.ts";
 import { createTenant, type System, type Tenant } from "../system/system.ts";
@@ -93,14 +93,14 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
   it("counts an unreachable replica and shows that quota usage is unavailable", async () => {
     const deadUrl = `http://127.0.0.1:${await freePort()}`;
     const quotaUrls = `http://127.0.0.1:${system.quota.opsPort},${deadUrl}`;
-    const partial = await runCli(["top", "--once", "--quota", quotaUrls], env);
+    const partial = await callCli(["top", "--once", "--quota", quotaUrls], env);
     expect(partial.stdout).toContain("quota 1 of 2");
     expect(partial.stdout).toContain(`! quota at ${deadUrl} is unreachable`);
-    const withoutQuota = await runCli(["top", "--once"], { ...env, PARLEY_QUOTA_URL: deadUrl });
+    const withoutQuota = await callCli(["top", "--once"], { ...env, PARLEY_QUOTA_URL: deadUrl });
     expect([withoutQuota.code, withoutQuota.stderr]).toEqual([0, ""]);
     expect(withoutQuota.stdout).toContain("Quota usage is unavailable.");
     const allDead = ["edge", "conversation", "quota", "llm"].flatMap((service) => [`--${service}`, deadUrl]);
-    expect((await runCli(["top", "--once", ...allDead], env)).code).toBe(1);
+    expect((await callCli(["top", "--once", ...allDead], env)).code).toBe(1);
   });
 
   describe.skipIf(!hasTerminal)("in a terminal", () => {

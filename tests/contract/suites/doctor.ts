@@ -35,7 +35,11 @@ export function doctorSuite(shared: () => ContractSystem): void {
     return events;
   }
 
-  const metaOf = async (request: Call) => (await eventsOf(request))[0]?.data as Meta;
+  /** Returns the data of the first event and disconnects. */
+  async function metaOf(request: Call): Promise<Meta> {
+    for await (const item of readSse(await api.send(request))) if ("event" in item) return item.data as Meta;
+    throw new Error("the stream has no event");
+  }
 
   test("the doctor streams paced ticks without calling a provider or counting a message [D32/1] [D32/4]", async () => {
     system.provider.reset();

@@ -9,8 +9,8 @@ import type { EdgeFixture } from "../edge-fixture.ts";
 const FLOOD = fileURLToPath(new URL("../flood.ts", import.meta.url));
 const MAX_DELAY_MS = 50;
 const ROUND_MS = quickOrFull(3_000, 30_000);
-/** The best round counts: a flood that stalls the edge does so in every round, a busy machine only in some. */
-const ROUNDS = quickOrFull(3, 1);
+/** A flood that stalls the edge does so in every round, a busy machine only in some. So the first round without a stall ends the test. */
+const MAX_ROUNDS = quickOrFull(3, 1);
 
 /** Measures how much other clients are delayed while some send bodies that are costly to parse. */
 export function floodsSuite(shared: () => EdgeFixture): void {
@@ -46,7 +46,8 @@ export function floodsSuite(shared: () => EdgeFixture): void {
       const rounds: number[] = [];
       try {
         await flood.waitReady();
-        for (let round = 0; round < ROUNDS; round++) rounds.push(await p99Ms());
+        do rounds.push(await p99Ms());
+        while (Math.min(...rounds) > MAX_DELAY_MS && rounds.length < MAX_ROUNDS);
       } finally {
         await flood.stop();
       }

@@ -72,13 +72,21 @@ export function findCommand(...names: string[]): string | undefined {
   return names.flatMap((name) => dirs.map((dir) => join(dir, name))).find(isExecutable);
 }
 
-/** Prints a warning with the missing requirements, whose suites are skipped. With PARLEY_REQUIRE_ALL=1 it throws instead. */
+/** Each project of a run loads its own copy of this module in the same process. */
+const REPORTED = Symbol.for("parley.test.missing-requirements-reported");
+
+/**
+ * Prints a warning with the missing requirements, whose suites are skipped; once, although each project of a run calls it. With
+ * PARLEY_REQUIRE_ALL=1 it throws instead.
+ */
 export function reportMissing(warn: (text: string) => void = console.warn): void {
   const missing = Object.entries(requirements).filter(([, { isMet }]) => !isMet());
   if (missing.length === 0) return;
   const lines = missing.map(([name, { remedy }]) => `  ${name}: ${remedy}`);
   if (process.env.PARLEY_REQUIRE_ALL === "1")
     throw new Error(`PARLEY_REQUIRE_ALL is set, and this machine lacks\n${lines.join("\n")}`);
+  if (Reflect.get(globalThis, REPORTED) === true) return;
+  Reflect.set(globalThis, REPORTED, true);
   const bar = "!".repeat(80);
   warn([bar, "SUITES ARE SKIPPED: this machine lacks", ...lines, bar].join("\n"));
 }

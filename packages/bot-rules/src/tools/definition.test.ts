@@ -104,6 +104,32 @@ describe("problemWith", () => {
   });
 });
 
+describe("a schema that says nothing about other fields", () => {
+  const text = { type: "string" };
+  const problem = (parameters: object, values: unknown) =>
+    readParameters(JSON.stringify({ type: "object", ...parameters })).problemWith(values);
+
+  test.each([
+    ["an argument", { properties: { id: text } }, { id: "1", admin: true }, "admin"],
+    ["an argument of a tool without any", {}, { admin: true }, "admin"],
+    ["a field of an argument", { properties: { o: { properties: { id: text } } } }, { o: { admin: 1 } }, "admin"],
+    ["a field of an item", { properties: { l: { items: { properties: {} } } } }, { l: [{ admin: 1 }] }, "admin"],
+    ["an argument beside combined schemas", { allOf: [{ properties: { id: text } }] }, { id: "1", admin: 1 }, "admin"],
+  ])("refuses %s that it does not describe", (_, parameters, values, name) =>
+    expect(problem(parameters, values)).toContain(`: ${name}`),
+  );
+
+  test.each([
+    [
+      "fields of combined schemas",
+      { allOf: [{ properties: { id: text } }, { properties: { n: {} } }] },
+      { id: "1", n: 2 },
+    ],
+    ["fields of an argument without a description", { properties: { o: { type: "object" } } }, { o: { any: 1 } }],
+    ["other arguments if it permits them", { properties: { id: text }, additionalProperties: true }, { id: "1", x: 1 }],
+  ])("accepts %s", (_, parameters, values) => expect(problem(parameters, values)).toBeUndefined());
+});
+
 describe("expandUrl", () => {
   const expand = (values: Record<string, unknown>, template = tool.url) => {
     const expanded = expandUrl(template, values);

@@ -1,4 +1,4 @@
-import { Ajv2020 } from "ajv/dist/2020.js";
+import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import { RE2JS } from "re2js";
 
 const MAX_SCHEMA_CHARACTERS = 16 * 1024;
@@ -11,7 +11,10 @@ export type Parameters = {
   problemWith(values: unknown): string | undefined;
 };
 
-/** Parses the JSON Schema of a tool's arguments. Throws an Error whose message is shown to the author of the tool. */
+/**
+ * Parses the JSON Schema of a tool's arguments. An object that it describes accepts no other fields, unless the schema permits them: a
+ * visitor can make a model send any field. Throws an Error whose message is shown to the author of the tool.
+ */
 export function readParameters(text: string): Parameters {
   if (text.length > MAX_SCHEMA_CHARACTERS)
     throw new Error(`parameters must have at most ${MAX_SCHEMA_CHARACTERS} characters`);
@@ -19,11 +22,35 @@ export function readParameters(text: string): Parameters {
   const { $schema: _, ...schema } = parseObject(text);
   if (schema.type !== "object") throw new Error('parameters must be a JSON Schema of "type": "object"');
   const ajv = new Ajv2020({ strict: false, validateFormats: false, inlineRefs: false, code: { regExp } });
-  const validate = compile(ajv, schema);
+  const validate = compile(ajv, { unevaluatedProperties: false, ...closeFields(schema) });
+  const describe = (error: ErrorObject) => {
+    const field: unknown = error.params.unevaluatedProperty ?? error.params.additionalProperty;
+    return ajv.errorsText([error], { dataVar: "arguments" }) + (typeof field === "string" ? `: ${field}` : "");
+  };
   return {
     schema,
-    problemWith: (values) => (validate(values) ? undefined : ajv.errorsText(validate.errors, { dataVar: "arguments" })),
+    problemWith: (values) => (validate(values) ? undefined : (validate.errors ?? []).map(describe).join(", ")),
   };
+}
+
+/** Returns the schema with `unevaluatedProperties: false` in each field or item that lists its own fields and says nothing about others. */
+function closeFields(schema: Record<string, unknown>): Record<string, unknown> {
+  const { properties, items } = schema;
+  const closed = { ...schema };
+  if (isObject(properties))
+    closed.properties = Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, close(field)]));
+  if (isObject(items)) closed.items = close(items);
+  return closed;
+}
+
+function close(schema: unknown): unknown {
+  if (!isObject(schema)) return schema;
+  const closed = closeFields(schema);
+  return isObject(schema.properties) ? { unevaluatedProperties: false, ...closed } : closed;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function parseObject(text: string): Record<string, unknown> {
@@ -33,7 +60,7 @@ function parseObject(text: string): Record<string, unknown> {
   } catch (cause) {
     throw new Error("parameters must be JSON", { cause });
   }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
+  if (isObject(value)) return { ...value };
   throw new Error("parameters must be a JSON object");
 }
 

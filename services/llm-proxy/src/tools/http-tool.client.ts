@@ -60,12 +60,23 @@ async function request(
   throw new ToolFailure("failed", `the tool responded with HTTP ${status}: ${text}`, `http_${status}`);
 }
 
+/**
+ * Adds arguments to the query. A parameter of the tool's URL wins over an argument of its name: servers differ in which of two values they
+ * obey, and a visitor can make a model send any argument.
+ */
 function addQuery(url: URL, args: Record<string, unknown>): void {
+  const ownNames = new Set([...url.searchParams.keys()].map(parameterName));
   for (const [name, value] of Object.entries(args)) {
-    if (value === null) continue;
+    if (value === null || ownNames.has(parameterName(name))) continue;
     for (const each of Array.isArray(value) ? value : [value])
       url.searchParams.append(name, typeof each === "string" ? each : JSON.stringify(each));
   }
+}
+
+/** Returns the name under which a lenient server stores a parameter: PHP stores `scope[]` as scope and `a.b` as a_b, others ignore case. */
+function parameterName(name: string): string {
+  const [stem = ""] = name.normalize("NFKC").trim().split("[");
+  return stem.toLowerCase().replaceAll(/[\s.]/g, "_");
 }
 
 const TEXT = /^(text\/|application\/([\w.+-]+\+)?(json|xml|yaml|x-ndjson)\b)/i;

@@ -167,6 +167,24 @@ describe("an HTTP tool", () => {
     expect(JSON.stringify(provider.requests)).not.toContain(SECRET);
   });
 
+  test.each([
+    ["scope", "/orders/{id}?scope=own"],
+    ["Scope", "/orders/{id}?scope=own"],
+    ["scope[]", "/orders/{id}?scope=own"],
+    ["x.scope", "/orders/{id}?x_scope=own"],
+  ])("keeps the URL's query parameter when the model sends %s", async (name, url) => {
+    scriptCalls({ name: "order", arguments: JSON.stringify({ id: "7", [name]: "all", lang: "de" }) });
+    await generate(order({ url, parameters: { id: {}, lang: {}, [name]: {} } }));
+    expect(server.requests).toMatchObject([{ url: `${url.replace("{id}", "7")}&lang=de` }]);
+  });
+
+  test("sends no field that the schema does not describe", async () => {
+    scriptCalls({ name: "order", arguments: '{"id":"7","role":"admin"}' });
+    const { toolCalls } = await generate(order({ method: "POST" }));
+    expect(toolCalls).toMatchObject([{ status: "invalid_arguments" }]);
+    expect(server.requests).toEqual([]);
+  });
+
   test("sends a secret in the configured header", async () => {
     scriptCalls({ name: "order", arguments: '{"id":"7"}' });
     await generate(order({ secret: "keyed" }));

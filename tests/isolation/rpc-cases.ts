@@ -60,7 +60,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
       openTurnFields(caller, { botId: ids.botId }),
       openTurnFields(caller, ids, caller.botId),
     ],
-    volatile: ["messageId", "retrievalMicroseconds"],
+    volatile: ["messageId", "retrievalMicroseconds", "databaseTimeMicroseconds"],
     creates: true,
   },
   "parley.conversation.v1.ConversationService/CloseTurn": {

@@ -241,10 +241,14 @@ export function requestSuite(shared: () => ContractSystem): void {
       "/api/widget/config/": "GET, OPTIONS",
       "/api/chat/playground/": "POST",
       [`/api/conversations/${randomUUID()}/export.json`]: "GET",
+      "/healthz/live": "GET, HEAD",
+      "/healthz/ready": "GET, HEAD",
     };
     for (const [path, allow] of Object.entries(paths)) {
-      const key = allow.includes("OPTIONS") ? "error" : "detail";
-      for (const method of [...methods, "POST"].filter((each) => !allow.startsWith(each))) {
+      const key = allow.includes("OPTIONS") || path.startsWith("/healthz/") ? "error" : "detail";
+      // OPTIONS is allowed as a CORS preflight only.
+      const allowed = allow.split(", ").filter((each) => each !== "OPTIONS");
+      for (const method of [...methods, "POST"].filter((each) => !allowed.includes(each))) {
         const { status, headers, text } = await api.call({ method, path, headers: { origin: tenant.origin } });
         expect(status, `${method} ${path}`).toBe(405);
         expect(headers.get("allow")).toBe(allow);
@@ -285,5 +289,7 @@ export function requestSuite(shared: () => ContractSystem): void {
   test("the health endpoints return 200 when the edge is ready [D31/1]", async () => {
     expect((await api.call({ path: "/healthz/live" })).body).toEqual({ status: "live" });
     expect((await api.call({ path: "/healthz/ready" })).body).toEqual({ status: "ready" });
+    for (const path of ["/healthz/live", "/healthz/ready"])
+      expect(await api.call({ method: "HEAD", path })).toMatchObject({ status: 200, text: "" });
   });
 }

@@ -14,17 +14,16 @@ type Endpoint = Pick<RouteOptions, "handler" | "onRequest" | "bodyLimit"> & {
   method: "GET" | "POST";
   url: string;
   config: FastifyContextConfig;
+  /** Whether HEAD answers like GET, without the body. */
+  head?: boolean;
 };
 
 /** Registers an endpoint with one method. Adds CORS preflights if `config.cors` is set, and 405 with Allow for all other methods. */
-export function endpoint(app: FastifyInstance, { method, url, config, ...route }: Endpoint): void {
-  const allow = config.cors ? `${method}, OPTIONS` : method;
-  app.route({ method, url, config, ...route });
-  const handled: string[] = [method];
-  if (config.cors) {
-    routeWithoutBody(app, { method: "OPTIONS", url, config }, preflight(allow));
-    handled.push("OPTIONS");
-  }
+export function endpoint(app: FastifyInstance, { method, url, config, head = false, ...route }: Endpoint): void {
+  const handled: string[] = [method, ...(head ? ["HEAD"] : []), ...(config.cors ? ["OPTIONS"] : [])];
+  const allow = handled.join(", ");
+  app.route({ method, url, config, exposeHeadRoute: head, ...route });
+  if (config.cors) routeWithoutBody(app, { method: "OPTIONS", url, config }, preflight(allow));
   const otherMethods = METHODS.filter((each) => !handled.includes(each) && app.supportedMethods.includes(each));
   routeWithoutBody(app, { method: otherMethods as HTTPMethods[], url, config }, async () => {
     throw new HttpError(405, "method_not_allowed", { allow });

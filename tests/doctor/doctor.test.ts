@@ -103,6 +103,7 @@ describeWith("nginx", "parley doctor", () => {
         ["--silence", "4"],
       ],
       ["clearingForwardedFor", "client_address", "fail", /counted as 127\.0\.0\.2/, /127\.0\.0\.2.*trustedProxies/],
+      ["hidingAddress", "client_address", "fail", /cannot read/, /visitor's IP address in X-Forwarded-For/],
       ["untrusted", "client_address", "fail", /127\.0\.0\.3.*forwards another address/, /127\.0\.0\.3.*trustedProxies/],
       ["forwardingForgery", "forged_address", "fail", /can choose/, /\$remote_addr/],
       ["trustingAll", "forged_address", "fail", /trusts every address/, /trustedProxies/],

@@ -6,6 +6,7 @@ import { doctorRoute } from "./doctor/doctor.route.ts";
 import { refuseUnparsable } from "./http/client-errors.plugin.ts";
 import { cors } from "./http/cors.plugin.ts";
 import { errors, type OnRefusal } from "./http/errors.plugin.ts";
+import { forwardedFor } from "./http/forwarded-for.plugin.ts";
 import { headerLimits } from "./http/header-limits.plugin.ts";
 import { healthRoutes } from "./http/health.route.ts";
 import { type HttpMetrics, httpMetrics } from "./http/http-metrics.plugin.ts";
@@ -77,6 +78,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     },
   });
   supportAllMethods(app);
+  await app.register(forwardedFor, { unreadableAddresses: deps.http.unreadableAddresses });
   await app.register(tracing);
   await app.register(httpMetrics, { durations: deps.http.durations });
   await app.register(securityHeaders);

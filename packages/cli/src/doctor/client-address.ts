@@ -1,4 +1,4 @@
-import { BlockList, isIPv4 } from "node:net";
+import { BlockList, isIP, isIPv4 } from "node:net";
 import { type Finding, fail, pass, warn } from "./finding.ts";
 import type { PacedRun } from "./paced-run.ts";
 
@@ -35,6 +35,11 @@ export function checkAddress(run: PacedRun): Finding {
   const local = unmapIpv4(run.localAddress);
   if (address === local) return pass("client_address", `the edge counts this machine as ${counted}`);
   const consequence = "all visitors share one rate limit";
+  if (isIP(address) === 0)
+    return fail("client_address", `the proxy forwards an address that the edge cannot read: ${consequence}`, {
+      cause: "address",
+      fix: "configure the proxy to send the visitor's IP address in X-Forwarded-For",
+    });
   if (from === "connection" && arrived.includes("x-forwarded-for"))
     return fail(
       "client_address",

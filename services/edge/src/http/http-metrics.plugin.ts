@@ -20,6 +20,11 @@ export function createHttpMetrics(registry: Registry) {
       labelNames: ["route", "code"],
       registers,
     }),
+    unreadableAddresses: new Counter({
+      name: "parley_unreadable_addresses_total",
+      help: "Requests whose X-Forwarded-For names no address that can be read; they share one rate limit.",
+      registers,
+    }),
   };
 }
 

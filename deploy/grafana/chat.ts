@@ -4,11 +4,13 @@ const OVERHEAD = "parley_first_token_overhead_seconds";
 
 /** Turns that the objective counts as failed; the same as in charts/parley/files/alerts.yaml. */
 const FAILED = [
-  rate("parley_turns_total", 'finish="error"'),
+  rate("parley_turns_total", 'finish="error"', 'code!~"provider_.+"'),
   rate("parley_http_request_duration_seconds_count", 'route=~"/api/chat/(playground/)?"', 'status=~"5.."'),
   rate("parley_turns_closed_total", 'outcome="interrupted"'),
+  `-${rate("parley_streams_refused_total", 'reason="client"')}`,
+  `-${rate("parley_moderation_duration_seconds_count", 'service="conversation"', 'result!="ok"')}`,
 ].join(" or ");
-const ALL = FAILED.replace(', finish="error"', "");
+const ALL = FAILED.replace(', finish="error", code!~"provider_.+"', "");
 
 /** Shows whether visitors get replies, how fast, and which part fails. */
 export const CHAT: Dashboard = {
@@ -31,7 +33,7 @@ export const CHAT: Dashboard = {
         {
           title: "Successful turns",
           shows:
-            "Share of turns that end as expected. A reply, a block, an exhausted quota and a visitor who leaves count as success. An error in the stream, a 5xx before it and an interrupted turn do not.",
+            "Share of turns that end as expected. An error in the stream, a 5xx before it and an interrupted turn count as failed. A provider's error, a client with too many streams, slow moderation patterns, a block, an exhausted quota and a visitor who leaves do not.",
           normal: "99.9 % or more, the objective.",
           act: "Below 99.9 %: see ParleyTurnsFailing.",
           unit: "percentunit",
@@ -162,7 +164,7 @@ export const CHAT: Dashboard = {
           shows:
             "Errors that visitors receive in a stream, by code. `provider_auth`: the provider refuses the key. `internal_error`: a Parley service failed.",
           normal: "None, or single ones.",
-          act: "One code persists: ParleyTurnsFailing lists the action for each code.",
+          act: "`provider_…` persists: see ParleyProviderFailing. `internal_error` persists: see ParleyTurnsFailing.",
           unit: "suffix:/s",
           stacked: true,
           queries: [{ expr: `sum by (code) (${rate("parley_turns_total", 'finish="error"')})`, legend: "{{code}}" }],
@@ -241,7 +243,7 @@ export const CHAT: Dashboard = {
           title: "Circuit breaker",
           shows: "0: closed. 1: half open, one test request. 2: open, no requests.",
           normal: "0.",
-          act: "2: see ParleyProviderBreakerOpen.",
+          act: "2: see ParleyProviderBreakerOpen, and ParleyProviderDown if turns fail.",
           unit: "short",
           max: 2,
           queries: [{ expr: `max by (provider) (${of("parley_llm_breaker_state")})`, legend: "{{provider}}" }],
@@ -264,7 +266,7 @@ export const CHAT: Dashboard = {
           shows:
             "`stored`: written. `late`: written after a failed attempt. `dropped`: lost, because the database was away for too long.",
           normal: "Only `stored`.",
-          act: "`late`: check the llm-proxy's database. `dropped`: the billing run lacks these calls; compare it with the providers' bills.",
+          act: "`late`: check the llm-proxy's database. `dropped`: the billing run lacks these calls. See ParleyCallLogFailing.",
           unit: "suffix:/s",
           queries: [{ expr: `sum by (result) (${rate("parley_llm_call_log_rows_total")})`, legend: "{{result}}" }],
         },

@@ -36,7 +36,7 @@ export const QUOTA: Dashboard = {
           title: "Unreconciled workspaces",
           shows: "Workspaces whose turns and usage differ.",
           normal: "0.",
-          act: "Above 0: see ParleyUsageUnreconciled.",
+          act: "Above 0: see ParleyUsageUnreconciled. No value: see ParleyAccountingUnknown.",
           unit: "short",
           stat: true,
           queries: [{ expr: `max(${of("parley_usage_unreconciled_workspaces")})`, legend: "workspaces" }],

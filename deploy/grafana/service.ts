@@ -18,7 +18,7 @@ export const SERVICE: Dashboard = {
           title: "Responding replicas",
           shows: "Replicas that Prometheus can scrape, by service.",
           normal: "As many as you run.",
-          act: "Fewer: see ParleyTargetDown and ParleyServiceMissing.",
+          act: "Fewer: see ParleyTargetDown, ParleyReplicasDown and ParleyServiceMissing.",
           unit: "short",
           stat: true,
           queries: [{ expr: `sum by (service) (${of("up", OURS)})`, legend: "{{service}}" }],
@@ -173,7 +173,7 @@ export const SERVICE: Dashboard = {
           shows:
             "Refused by reason (`client`, `process`: a limit; `draining`: the edge stops), and cut because the client stopped reading.",
           normal: "None, except `draining` during a rollout.",
-          act: "`process`: add edges or raise `edge.maxStreams`. `client`: if many visitors share an address, raise `edge.maxStreamsPerClient`.",
+          act: "`process`: see ParleyStreamsRefused. `client`: if many visitors share an address, raise `edge.maxStreamsPerClient`.",
           unit: "reqps",
           queries: [
             { expr: `sum by (reason) (${rate("parley_streams_refused_total")})`, legend: "refused: {{reason}}" },
@@ -219,7 +219,7 @@ export const SERVICE: Dashboard = {
           title: "Memory",
           shows: "Resident memory, by process.",
           normal: "Level after the first hour, and below the pod's limit.",
-          act: "Only rises: a leak; report it. Near the limit: raise `resources.limits.memory`.",
+          act: "Only rises: a leak; report it. Near the limit: see ParleyMemoryNearLimit.",
           unit: "bytes",
           queries: [
             {

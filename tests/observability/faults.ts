@@ -65,7 +65,12 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
       inject: async (repaired) => startChats(down, 2, repaired),
       // The first successful call closes the breaker.
       repair: () => waitUntil(async () => isComplete(await visit(system.url(), back))),
-      alerts: [{ alert: "ParleyProviderBreakerOpen", labels: { provider: "flaky" } }],
+      // The bots have no other model, so their turns fail.
+      alerts: [
+        { alert: "ParleyProviderBreakerOpen", labels: { provider: "flaky" } },
+        { alert: "ParleyProviderDown", labels: { provider: "flaky" } },
+        { alert: "ParleyProviderFailing" },
+      ],
     },
     {
       name: "Redis down",

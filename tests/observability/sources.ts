@@ -36,6 +36,11 @@ export function fillVariables(expr: string, window: string): string {
   return expr.replaceAll("$namespace", ".*").replaceAll("$__rate_interval", window);
 }
 
+/** Returns whether an expression reads series of the platform, which exist only in a cluster. */
+export function readsPlatform(expr: string): boolean {
+  return /\b(kube|container|certmanager)_\w+\{/.test(expr);
+}
+
 /** Removes the thresholds from an alert's expression, so that it returns data also when the alert does not fire. */
 export function withoutThreshold(expr: string): string {
   const bare = expr.replace(/\s(==|>=|<=|>|<)\s[\d.]+(\s\*\s[\d.]+)?/g, "").replaceAll(/\babsent\(([^()]+)\)/g, "$1");
@@ -43,9 +48,12 @@ export function withoutThreshold(expr: string): string {
   return bare;
 }
 
+/** The delay of an alert about background work, which may fail for some minutes in normal operation. */
+const BACKGROUND_DELAY = "30m";
+
 /**
- * Returns a copy of the cause alerts that fires within seconds: short windows and a short `for`, with the real thresholds. The label `fast`
- * distinguishes them from the real alerts.
+ * Returns a copy of the cause alerts that fires within seconds: short windows and a short `for`, with the real thresholds. Alerts about
+ * background work keep their delay, so they never fire. The label `fast` distinguishes the copy from the real alerts.
  */
 export function fastCauseAlerts(): string {
   const causes = readAlerts().filter(({ name }) => name === "parley-causes");
@@ -54,7 +62,7 @@ export function fastCauseAlerts(): string {
     rules: rules.map((rule) => ({
       ...rule,
       expr: rule.expr.replaceAll(/\[\d+m\]/g, "[4s]"),
-      ...(rule.for === undefined ? {} : { for: "1s" }),
+      ...(rule.for === undefined || rule.for === BACKGROUND_DELAY ? {} : { for: "1s" }),
       labels: { fast: "yes" },
     })),
   }));

@@ -26,7 +26,7 @@ import { CHART, type Rendered, render, template, valuesFile, valuesNames } from 
 import { unknownKeys } from "./unknown-keys.ts";
 import { schemaProblems } from "./validate.ts";
 
-type RuleGroup = { name: string; rules: { expr: string; labels: Record<string, string> }[] };
+type RuleGroup = { name: string; rules: { alert?: string; expr: string; labels: Record<string, string> }[] };
 
 /** Removes what limits the rules to one installation. */
 function withoutInstallation(groups: RuleGroup[]): unknown[] {
@@ -36,7 +36,8 @@ function withoutInstallation(groups: RuleGroup[]): unknown[] {
       ...rule,
       expr: expr
         .replaceAll('{namespace="chat", release="parley"}', "")
-        .replaceAll('{namespace="chat", release="parley", ', "{"),
+        .replaceAll('{namespace="chat", release="parley", ', "{")
+        .replaceAll('namespace="chat"', 'namespace=~".+"'),
       ...(Object.keys(labels).length === 0 ? {} : { labels }),
     })),
   }));
@@ -276,6 +277,41 @@ describe("the chart", () => {
     const urls = JSON.stringify(rule.spec).match(/"runbook_url":"[^"]+"/g) ?? [];
     expect(urls.length).toBeGreaterThan(0);
     expect(urls.filter((url) => !url.startsWith(`"runbook_url":"${base}`))).toEqual([]);
+  });
+
+  it("renders an alert with the severity, delay and threshold of the values, and leaves out a disabled alert", async () => {
+    const sets = [
+      "prometheusRule.alerts.ParleyProviderSlow.severity=warning",
+      "prometheusRule.alerts.ParleyProviderSlow.for=1h",
+      "prometheusRule.alerts.ParleyProviderSlow.threshold=20",
+      "prometheusRule.alerts.ParleyJwksStale.enabled=false",
+    ];
+    const rulesOf = async (...values: string[]) => {
+      const [rule] = ofKind((await render("production", values)).manifests, "PrometheusRule") as [Manifest];
+      return (rule.spec.groups as RuleGroup[]).flatMap(({ rules }) => rules);
+    };
+    const [normal, changed] = await Promise.all([rulesOf(), rulesOf(...sets)]);
+    const expected = normal.flatMap((rule) => {
+      if (rule.alert === "ParleyJwksStale") return [];
+      if (rule.alert !== "ParleyProviderSlow") return [rule];
+      const expr = rule.expr.replace("> 5 # threshold", "> 20 # threshold");
+      expect(expr).not.toBe(rule.expr);
+      return [{ ...rule, expr, for: "1h", labels: { ...rule.labels, severity: "warning" } }];
+    });
+    expect(expected).toHaveLength(normal.length - 1);
+    expect(changed).toEqual(expected);
+  });
+
+  it.each([
+    ["an unknown alert", "ParleyProvidersSlow.enabled=false", "there is no such alert"],
+    ["a threshold of an alert without one", "ParleyTargetDown.threshold=2", "has no threshold to set"],
+    ["a threshold that is not a number", "ParleyProviderSlow.threshold=slow", "got string, want number"],
+    ["a delay without a unit", "ParleyProviderSlow.for=never", "does not match pattern"],
+    ["an unknown setting", "ParleyProviderSlow.severities=page", "'severities' not allowed"],
+  ])("refuses prometheusRule.alerts with %s", async (_, setting, reason) => {
+    const { code, output } = await template("production", [`prometheusRule.alerts.${setting}`]);
+    expect(code).not.toBe(0);
+    expect(output).toContain(reason);
   });
 
   it("renders each dashboard in a ConfigMap with the label that Grafana's sidecar selects", async () => {

@@ -19,6 +19,8 @@ const INSTALLATIONS = [
   { release: "parley-two", namespace: "chat" },
 ];
 
+const RUNBOOKS = "https://git.example.com/parley/blob/main/docs/operations/runbooks/";
+
 type Rule = { alert?: string; record?: string; expr: string; labels: Record<string, string> };
 type Dashboard = {
   uid: string;
@@ -40,6 +42,25 @@ function groupsOf(manifests: readonly Manifest[]): { name: string; rules: Rule[]
   return ofKind(manifests, "PrometheusRule").flatMap(({ spec }) => spec.groups as { name: string; rules: Rule[] }[]);
 }
 
+/** Runs promtool with the rules of all installations in one Prometheus. Returns its output. */
+async function runCase(input_series: object[], expected: object): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "parley-rules-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const sets = await Promise.all(INSTALLATIONS.map(install));
+  const groups = sets.flatMap((manifests, index) =>
+    groupsOf(manifests).map((group) => ({ ...group, name: `${group.name}-${index}` })),
+  );
+  await writeFile(join(folder, "rules.yaml"), stringify({ groups }));
+  const tests = [{ interval: "1m", input_series, alert_rule_test: [expected] }];
+  await writeFile(join(folder, "cases.yaml"), stringify({ rule_files: ["rules.yaml"], tests }));
+  const promtool = prometheusCommands()?.promtool ?? "promtool";
+  const run = promisify(execFile)(promtool, ["test", "rules", join(folder, "cases.yaml")]);
+  return run.then(
+    ({ stdout }) => stdout,
+    ({ stdout, stderr }) => `${stdout}${stderr}`,
+  );
+}
+
 function dashboardFiles(manifests: readonly Manifest[]): [name: string, json: string][] {
   const maps = ofKind(manifests, "ConfigMap").filter(({ metadata }) => metadata.labels?.grafana_dashboard === "1");
   return maps.flatMap(({ data }) => Object.entries(data as Record<string, string>));
@@ -53,6 +74,9 @@ describe("two installations", () => {
     );
     expect(series.length).toBeGreaterThan(80);
     expect(series.filter((each) => !each.includes('{namespace="chat", release="parley-two"'))).toEqual([]);
+    const platform = rules.flatMap(({ expr }) => expr.match(/\b(?:kube|container|certmanager)_\w+\{?[^}]*/g) ?? []);
+    expect(platform.length).toBeGreaterThan(5);
+    expect(platform.filter((each) => !/\{(exported_)?namespace="chat", \w+=~"parley-two-/.test(each))).toEqual([]);
     expect(rules.map(({ labels }) => [labels.namespace, labels.release])).toEqual(
       rules.map(() => ["chat", "parley-two"]),
     );
@@ -82,13 +106,6 @@ describe("two installations", () => {
 
   describeWith("prometheus", "in one Prometheus", () => {
     it("each fire their own alert when their edge is missing, and no other's", async () => {
-      const folder = await mkdtemp(join(tmpdir(), "parley-rules-"));
-      onTestFinished(() => rm(folder, { recursive: true }));
-      const sets = await Promise.all(INSTALLATIONS.map(install));
-      const groups = sets.flatMap((manifests, index) =>
-        groupsOf(manifests).map((group) => ({ ...group, name: `${group.name}-${index}` })),
-      );
-      await writeFile(join(folder, "rules.yaml"), stringify({ groups }));
       const targets = INSTALLATIONS.flatMap(({ release, namespace }) =>
         ["edge", "conversation", "quota", "llm-proxy"].map((service) => {
           const labels = `application="parley", service="${service}", namespace="${namespace}", release="${release}"`;
@@ -101,22 +118,33 @@ describe("two installations", () => {
         exp_annotations: {
           summary: "No replica of edge responds",
           description: "No replica of edge responds to Prometheus.",
-          runbook_url: "https://git.example.com/parley/blob/main/docs/operations/runbooks/ParleyServiceMissing.md",
+          runbook_url: `${RUNBOOKS}ParleyServiceMissing.md`,
         },
       };
-      const alert_rule_test = [{ eval_time: "5m", alertname: "ParleyServiceMissing", exp_alerts: [missing] }];
-      await writeFile(
-        join(folder, "cases.yaml"),
-        stringify({ rule_files: ["rules.yaml"], tests: [{ interval: "1m", input_series: targets, alert_rule_test }] }),
-      );
-      const promtool = prometheusCommands()?.promtool ?? "promtool";
-      const run = promisify(execFile)(promtool, ["test", "rules", join(folder, "cases.yaml")]);
-      expect(
-        await run.then(
-          ({ stdout }) => stdout,
-          ({ stdout, stderr }) => `${stdout}${stderr}`,
-        ),
-      ).toContain("SUCCESS");
+      const expected = { eval_time: "5m", alertname: "ParleyServiceMissing", exp_alerts: [missing] };
+      expect(await runCase(targets, expected)).toContain("SUCCESS");
+    });
+
+    it("each fire their own alert about the platform's series of their pods, and no other's", async () => {
+      const memory = INSTALLATIONS.flatMap(({ release, namespace }) => {
+        const labels = `namespace="${namespace}", pod="${release}-edge-5d9c7-x2x4z", container="edge"`;
+        const bytes = release === "parley-two" ? 95 : 50;
+        return [
+          { series: `container_memory_working_set_bytes{${labels}}`, values: `${bytes}x20` },
+          { series: `kube_pod_container_resource_limits{${labels}, resource="memory"}`, values: "100x20" },
+        ];
+      });
+      const pod = "parley-two-edge-5d9c7-x2x4z";
+      const nearLimit = {
+        exp_labels: { severity: "ticket", pod, container: "edge", namespace: "chat", release: "parley-two" },
+        exp_annotations: {
+          summary: `${pod} is near its memory limit`,
+          description: "Container edge uses 95% of its limit. At 100 % the kernel kills it.",
+          runbook_url: `${RUNBOOKS}ParleyMemoryNearLimit.md`,
+        },
+      };
+      const expected = { eval_time: "15m", alertname: "ParleyMemoryNearLimit", exp_alerts: [nearLimit] };
+      expect(await runCase(memory, expected)).toContain("SUCCESS");
     });
   });
 });

@@ -7,6 +7,7 @@ export type Rule = {
   alert?: string;
   record?: string;
   expr: string;
+  for?: string;
   labels?: { severity: string };
   annotations?: { summary: string; runbook_url: string };
 };
@@ -22,12 +23,14 @@ export function dashboardsDocument(document: string, alertsYaml: string): string
 }
 
 function alertTable(alertsYaml: string): string {
-  const rows = rulesOf(alertsYaml).flatMap(({ alert, labels, annotations }) => {
+  const rows = rulesOf(alertsYaml).flatMap(({ alert, expr, for: delay, labels, annotations }) => {
     if (alert === undefined) return [];
+    const [, number, unit] = /([\d.]+) # threshold (.+)/.exec(expr) ?? [];
+    const threshold = number === undefined ? "–" : `${number}, ${unit}`;
     const summary = String(annotations?.summary).replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, "`$1`");
-    return [[linkAlerts(alert), String(labels?.severity), summary]];
+    return [[linkAlerts(alert), String(labels?.severity), delay ?? "–", threshold, summary]];
   });
-  return table(["alert", "severity", "it means"], rows);
+  return table(["alert", "severity", "for", "threshold", "it means"], rows);
 }
 
 function panelTables({ title, description, rows }: Dashboard): string {

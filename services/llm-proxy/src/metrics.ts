@@ -2,6 +2,10 @@ import { Counter, DURATION_BUCKETS, Gauge, Histogram, type Registry } from "@par
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
+/** Results with a series from the start: rate() and increase() miss the first increment of a series that does not exist yet. */
+const RELOAD_RESULTS = ["applied", "refused"];
+const ROW_RESULTS = ["stored", "late", "dropped"];
+
 const BREAKER_VALUE = { closed: 0, half_open: 1, open: 2 } as const;
 
 type ProviderState = {
@@ -24,6 +28,20 @@ export function createMetrics(registry: Registry, providers: () => readonly Prov
         this.set({ provider: settings.name }, BREAKER_VALUE[breaker.state]);
     },
   });
+  const configReloads = new Counter({
+    name: "parley_llm_config_reloads_total",
+    help: "Changes of LLM_CONFIG by result: applied, or refused (the previous settings stay).",
+    labelNames: ["result"],
+    registers,
+  });
+  for (const result of RELOAD_RESULTS) configReloads.inc({ result }, 0);
+  const callLogRows = new Counter({
+    name: "parley_llm_call_log_rows_total",
+    help: "Rows of the call log by result: stored, late (stored after a failed write) or dropped.",
+    labelNames: ["result"],
+    registers,
+  });
+  for (const result of ROW_RESULTS) callLogRows.inc({ result }, 0);
   return {
     generations: new Counter({
       name: "parley_llm_generations_total",
@@ -97,22 +115,12 @@ export function createMetrics(registry: Registry, providers: () => readonly Prov
       registers,
     }),
     active: new Gauge({ name: "parley_llm_active_generations", help: "Running generations.", registers }),
-    configReloads: new Counter({
-      name: "parley_llm_config_reloads_total",
-      help: "Changes of LLM_CONFIG by result: applied, or refused (the previous settings stay).",
-      labelNames: ["result"],
-      registers,
-    }),
+    configReloads,
     callLogFailures: new Counter({
       name: "parley_llm_call_log_failures_total",
       help: "Failed writes of the call log.",
       registers,
     }),
-    callLogRows: new Counter({
-      name: "parley_llm_call_log_rows_total",
-      help: "Rows of the call log by result: stored, late (stored after a failed write) or dropped.",
-      labelNames: ["result"],
-      registers,
-    }),
+    callLogRows,
   };
 }

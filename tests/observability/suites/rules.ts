@@ -21,7 +21,7 @@ function promtool(...args: string[]): Promise<PromtoolResult> {
   });
 }
 
-/** Runs every test case of the alerts in promtool, which takes a few seconds. */
+/** Runs every test case of the alerts in promtool, which takes about 20 seconds. */
 export function runAlertCases(): Promise<PromtoolResult> {
   return promtool("test", "rules", ...CASES_FILES);
 }

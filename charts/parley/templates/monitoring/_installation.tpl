@@ -3,10 +3,16 @@
 namespace="{{ .Release.Namespace }}", release="{{ .Release.Name }}"
 {{- end -}}
 
-{{/* Limits an expression of files/alerts.yaml to this installation: (dict "root" $ "expr" …). Every series is parley_…, parley:…, nodejs_… or up. */}}
+{{/*
+Limits an expression of files/alerts.yaml to this installation: (dict "root" $ "expr" …). Parley's series are parley_…, parley:…, nodejs_…
+and up. The platform's series have no label `release`: they name their namespace as `namespace=~".+"`, and an object whose name starts with
+`parley-`, which is the installation's full name.
+*/}}
 {{- define "parley.ownSeries" -}}
 {{- $selector := printf "${1}{%s, ${2}}" (include "parley.seriesMatchers" .root) -}}
-{{- regexReplaceAll `\b(parley[_:][\w:]+|nodejs_\w+|up)\b(?:\{([^}]*)\})?` .expr $selector | replace ", }" "}" -}}
+{{- $name := include "parley.fullname" .root | replace "." "[.]" -}}
+{{- $expr := regexReplaceAll `\b(parley[_:][\w:]+|nodejs_\w+|up)\b(?:\{([^}]*)\})?` .expr $selector | replace ", }" "}" -}}
+{{- $expr | replace `namespace=~".+"` (printf `namespace="%s"` .root.Release.Namespace) | replace `=~"parley-` (printf `=~"%s-` $name) -}}
 {{- end -}}
 
 {{/* Limits a dashboard to this installation and gives it a uid, title and tag of its own: (dict "root" $ "json" …). */}}

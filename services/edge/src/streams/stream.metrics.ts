@@ -15,6 +15,13 @@ export function createStreamMetrics(registry: Registry) {
   for (const finish of ["stop", "blocked", "cancelled"]) turns.inc({ finish, code: "" }, 0);
   for (const code of FAILURE_CODES) turns.inc({ finish: "error", code }, 0);
   turns.inc({ finish: "quota_exceeded", code: "quota_exceeded" }, 0);
+  const refused = new Counter({
+    name: "parley_streams_refused_total",
+    help: "Streams refused with 503, by reason: the process is at its cap, the client is at its cap, or the process is draining.",
+    labelNames: ["reason"],
+    registers,
+  });
+  for (const reason of ["process", "client", "draining"]) refused.inc({ reason }, 0);
   return {
     open: new Gauge({ name: "parley_streams_open", help: "Streams open in this process.", registers }),
     buffered: new Gauge({
@@ -22,12 +29,7 @@ export function createStreamMetrics(registry: Registry) {
       help: "Bytes buffered for slow clients.",
       registers,
     }),
-    refused: new Counter({
-      name: "parley_streams_refused_total",
-      help: "Streams refused with 503, by reason: the process is at its cap, the client is at its cap, or the process is draining.",
-      labelNames: ["reason"],
-      registers,
-    }),
+    refused,
     stalled: new Counter({
       name: "parley_streams_stalled_total",
       help: "Streams cut because the client stopped reading.",

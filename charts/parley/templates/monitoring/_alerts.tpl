@@ -1,0 +1,32 @@
+{{/*
+The groups of files/alerts.yaml with the settings of prometheusRule.alerts. Fails for the name of an unknown alert, and for a threshold of
+an alert without one. A threshold is the number before the comment `# threshold` in the expression.
+*/}}
+{{- define "parley.alertGroups" -}}
+{{- $unused := deepCopy .Values.prometheusRule.alerts -}}
+{{- $groups := list -}}
+{{- range $group := (.Files.Get "files/alerts.yaml" | fromYaml).groups -}}
+{{- $rules := list -}}
+{{- range $rule := $group.rules -}}
+{{- $settings := get $.Values.prometheusRule.alerts ($rule.alert | default "") | default dict -}}
+{{- if $rule.alert }}{{ $_ := unset $unused $rule.alert }}{{ end -}}
+{{- with $settings.severity }}{{ $_ := set $rule.labels "severity" . }}{{ end -}}
+{{- with $settings.for }}{{ $_ := set $rule "for" . }}{{ end -}}
+{{- if hasKey $settings "threshold" -}}
+{{- $threshold := printf "%v # threshold" $settings.threshold -}}
+{{- if not (contains "# threshold" $rule.expr) -}}
+{{- fail (printf "prometheusRule.alerts.%s.threshold: this alert has no threshold to set. Remove the value." $rule.alert) -}}
+{{- end -}}
+{{- $_ := set $rule "expr" (regexReplaceAll "[0-9.]+ # threshold" $rule.expr $threshold) -}}
+{{- end -}}
+{{- if ne (get $settings "enabled" | toString) "false" -}}
+{{- $rules = append $rules $rule -}}
+{{- end -}}
+{{- end -}}
+{{- $groups = append $groups (set $group "rules" $rules) -}}
+{{- end -}}
+{{- range $name, $_ := $unused -}}
+{{- fail (printf "prometheusRule.alerts.%s: there is no such alert. docs/operations/dashboards.md lists the names." $name) -}}
+{{- end -}}
+{{- toYaml $groups -}}
+{{- end -}}

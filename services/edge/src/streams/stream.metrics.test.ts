@@ -1,0 +1,11 @@
+import { Registry } from "@parley/service-kit";
+import { expect, test } from "vitest";
+import { createStreamMetrics } from "./stream.metrics.ts";
+
+test("refused streams have a series for each reason from the start", async () => {
+  const registry = new Registry();
+  createStreamMetrics(registry);
+  const text = await registry.metrics();
+  for (const reason of ["process", "client", "draining"])
+    expect(text).toContain(`parley_streams_refused_total{reason="${reason}"} 0`);
+});

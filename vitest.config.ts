@@ -8,8 +8,8 @@ const results = process.env.PARLEY_TEST_RESULTS;
 /** A full run has larger tests. */
 const systemTimeoutMs = process.env.PARLEY_TEST_FULL === "1" ? 1_200_000 : 60_000;
 
-/** Tests that measure times under load. No other test runs beside them. */
-const alone = ["tests/{edge,observability}/**/*.test.ts"];
+/** Tests that measure times under load, or send so many messages that calls time out beside other tests. No other test runs beside them. */
+const alone = ["tests/{edge,observability}/**/*.test.ts", "tests/usage-accounting/concurrent-turns.test.ts"];
 /** Three on two cores, because tests spend much of their time waiting. */
 const maxWorkers = 3;
 /** A worker runs all its files in one process, so that it loads shared modules once. Each file cleans up after itself. */

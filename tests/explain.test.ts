@@ -190,7 +190,8 @@ describe("parley explain of a completed reply", () => {
     const tenant = await createTenant(system.admin);
     const { workspaceId, botSlug } = tenant;
     const url = `${toolServer.url}/orders`;
-    const value = { description: "Finds an order.", method: "GET", url, parameters: '{"type":"object"}' };
+    const parameters = '{"type":"object","properties":{"id":{"type":"string"}}}';
+    const value = { description: "Finds an order.", method: "GET", url, parameters };
     const kind = { case: "http" as const, value };
     await system.admin.tools.putTool({ workspaceId, botSlug, tool: { name: "order", kind } });
     const delaysMs = [400, 700];

@@ -44,7 +44,7 @@ const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than load balancers' usual 60 s, so that the edge never closes a connection that a load balancer is about to reuse. */
 const KEEP_ALIVE_MS = 75_000;
-/** A connection without traffic during a request is closed after this time. Longer than the timeouts that send a 408 first. */
+/** A connection without traffic during a request is closed after this time. Must exceed the request timeout, which sends a 408. */
 const IDLE_CONNECTION_TIMEOUT_MS = REQUEST_TIMEOUT_MS + 5_000;
 /** Node buffers this much for a slow client before write() returns false. */
 const WRITE_BUFFER_BYTES = 16 * 1024;

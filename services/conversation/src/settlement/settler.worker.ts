@@ -94,7 +94,7 @@ export class Settler {
   }
 
   async #pushAll(): Promise<void> {
-    // Wait one event loop iteration, so that turns that commit together are settled together.
+    // Wait one iteration of the event loop, so that turns that commit together are settled together.
     await new Promise(setImmediate);
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, BATCH);

@@ -65,7 +65,7 @@ export function coalesceText<Part extends string | object>(flush: () => Promise<
       arrival.resolve();
       endWindow?.();
     });
-    // It is awaited below, which is too late to prevent an unhandled rejection.
+    // `over` is awaited below. If it rejected before that, the rejection would be unhandled.
     over.catch(() => undefined);
     try {
       await arrival.promise;

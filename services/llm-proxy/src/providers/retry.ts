@@ -16,7 +16,7 @@ export function retryDelayMs(
   const jitteredMs = backoffMs * (0.5 + random / 2);
   const { retryAfterMs } = failure;
   if (retryAfterMs === undefined) return jitteredMs;
-  // The provider would refuse an attempt before `retryAfterMs` again.
+  // Before `retryAfterMs`, the provider would refuse another attempt.
   return retryAfterMs > policy.maxRetryAfterMs ? undefined : retryAfterMs + jitteredMs * random;
 }
 

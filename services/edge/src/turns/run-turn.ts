@@ -22,8 +22,8 @@ const RESERVE_TIMEOUT_MS = 10_000;
 /** Longer than the llm-proxy's own limit of five minutes, which ends a generation with a proper status. */
 const GENERATE_TIMEOUT_MS = 310_000;
 /**
- * How long a reply with text may take to finish after its stream must end (the visitor disconnected or the process stops). Providers send
- * the finish reason right after the last text.
+ * If a reply with text is interrupted (the visitor disconnects or the process stops), how long the edge waits for the reply to finish.
+ * Providers send the finish reason right after the last text.
  */
 const FINISH_WAIT_MS = 250;
 

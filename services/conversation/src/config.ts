@@ -30,7 +30,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     grpcTlsDir: environment.optional("GRPC_TLS_DIR"),
     opsTlsDir: environment.optional("OPS_TLS_DIR"),
     isRpcMultiplexed: readRpcMultiplex(environment),
-    /** The addresses from which knowledge may be fetched. */
+    /** Private networks from which knowledge may be fetched, besides public addresses. */
     egress: environment.egressPolicy(),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),

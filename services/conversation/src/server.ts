@@ -67,7 +67,7 @@ const EMBED_EVERY_MS = 5_000;
 export async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const registry = createRegistry("conversation");
   const watchPool = createPoolMetrics(registry);
-  // An export has a connection for as long as its client reads. A separate pool keeps connections free for turns.
+  // An export occupies a connection for as long as its client reads. A separate pool keeps connections free for turns.
   const exportConnections = Math.max(1, Math.floor(config.databasePool / 5));
   const open = (pool: string, applicationName: string, maxConnections: number) => {
     const database = openDatabase({ url: config.databaseUrl, applicationName, maxConnections }, log);

@@ -42,9 +42,9 @@ export type AppOptions = {
 const MAX_HEADER_BYTES = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Longer than the usual 60 s of load balancers, so that the edge never closes a connection that one is about to reuse. */
+/** Longer than load balancers' usual 60 s, so that the edge never closes a connection that a load balancer is about to reuse. */
 const KEEP_ALIVE_MS = 75_000;
-/** A connection without traffic during a request is closed after this time. Longer than the other timeouts, which send a reason. */
+/** A connection without traffic during a request is closed after this time. Must exceed the request timeout, which sends a 408. */
 const IDLE_CONNECTION_TIMEOUT_MS = REQUEST_TIMEOUT_MS + 5_000;
 /** Node buffers this much for a slow client before write() returns false. */
 const WRITE_BUFFER_BYTES = 16 * 1024;
@@ -55,13 +55,13 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     loggerInstance: log as FastifyBaseLogger,
     // Each turn logs one line, so a line per request would add nothing.
     logController: new LogController({ disableRequestLogging: true }),
-    // Without a request id: log lines have a turn id.
+    // Adds no request id: log lines have a turn id.
     childLoggerFactory: (logger) => logger,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: IDLE_CONNECTION_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     clientErrorHandler: refuseUnparsable(deps.onRefusal),
-    // During shutdown, requests on open connections are served, or refused in the documented format.
+    // During shutdown, the routes still serve or refuse requests on open connections. Fastify's own 503 is not in the documented format.
     return503OnClosing: false,
     // A list of networks, because with "true" any client can forge its address (fastify#5865).
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],

@@ -20,8 +20,8 @@ import { keepLease } from "./turns/lease.worker.ts";
 import { createTurnCloser } from "./turns/turn-closer.ts";
 
 /**
- * How long an ended stream may take to store its outcome and send its last events. A complete reply that cannot be stored needs 14 s. Its
- * connection is closed without `error` and `done`.
+ * During shutdown: how long a stream that the edge has ended may take to store its outcome and send its last events. If a complete reply
+ * cannot be stored, its stream would need 14 s. The edge closes such a connection without `error` and `done`.
  */
 const STREAM_END_MS = 12_000;
 const CLOSE_DRAIN_MS = 10_000;

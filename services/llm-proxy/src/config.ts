@@ -20,7 +20,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     callLogRetentionDays: environment.integer("LEDGER_RETENTION_DAYS", 400, { min: 0, max: 36_500 }),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
-    /** Addresses that tools may connect to besides public ones. */
+    /** Private networks that tools may connect to, besides public addresses. */
     egress: environment.egressPolicy(),
     tracing: readTracing(environment),
     /** The file with the providers and routes. Without it, the variables below configure them. */
@@ -29,7 +29,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     openaiBaseUrl: environment.optionalUrl("OPENAI_BASE_URL", ["http", "https"]),
     openaiConfigured: ["OPENAI_API_KEY", "OPENAI_BASE_URL"].some((name) => environment.optional(name) !== undefined),
     ollamaHost: environment.optional("OLLAMA_HOST"),
-    /** Returns the value of a variable that the file names. */
+    /** Returns the value of an environment variable that the file names, such as a provider's API key. */
     readKey: (name: string) => environment.optional(name),
   });
 }

@@ -13,7 +13,10 @@ type ProviderState = {
   breaker: { readonly state: keyof typeof BREAKER_VALUE };
 };
 
-/** Registers the service's metrics. Label values are configured providers' names and Parley's own codes, which bounds the number of series. */
+/**
+ * Registers the service's metrics. Label values are the names of configured providers and Parley's own codes, which bounds the number of
+ * series.
+ */
 export function createMetrics(registry: Registry, providers: () => readonly ProviderState[]) {
   const registers = [registry];
   const buckets = DURATION_BUCKETS;

@@ -118,8 +118,8 @@ export async function start(config: Config, log: Logger, lifecycle: Lifecycle): 
     const run = (signal: AbortSignal) => deleteOldCalls({ database, days, log }, signal);
     runPeriodically({ name: "delete expired call log rows", everyMs: RETENTION_INTERVAL_MS, run }, log, lifecycle);
   }
-  // Closed before the gRPC server, which then waits for its calls. Generations that would outlast the wait are failed before, so that their
-  // callers receive an end message.
+  // Runs before the gRPC server closes, which waits up to drainMs for its calls. Shortly before that wait ends, the generations that still
+  // run are failed, so that their callers receive an end message.
   lifecycle.onClose("active generations", () => {
     isServing = false;
     setTimeout(() => activeGenerations.failAll(), config.drainMs - Math.min(1_000, config.drainMs / 4)).unref();

@@ -21,8 +21,8 @@ export type WorkspaceAudit = {
 const QUOTA_CALL = { timeoutMs: 30_000, waitForReady: true };
 
 /**
- * Reconciles the done turns of a UTC month with the quota service's usage. Compares counts and digests, and if these differ, turn by turn.
- * An empty workspace id means every workspace. The month is "YYYY-MM", or empty for the current month.
+ * Reconciles the done turns of a UTC month with the quota service's usage. Compares counts and digests. If these differ, or if messages are
+ * held, compares turn by turn. An empty workspace id means every workspace. The month is "YYYY-MM", or empty for the current month.
  */
 export async function audit(
   database: Database,

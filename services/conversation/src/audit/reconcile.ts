@@ -4,9 +4,12 @@ export type MonthUsage = { workspaceId: string; used: number; ledger: number; he
 /** A workspace's month in the turns table. The digest covers the ids of the done turns. */
 export type DoneTurns = { workspaceId: string; done: number; digest: bigint };
 
-/** The turn ids of a workspace's month, for the comparison turn by turn. Read in this order, so that turns in progress do not differ. */
+/**
+ * The turn ids of a workspace's month, for the comparison turn by turn. The caller must read them in this order, so that turns in progress
+ * do not appear as differences.
+ */
 export type TurnSets = {
-  /** Read first: the done turns that are no longer in the outbox. The usage ledger has them when it is read. */
+  /** Read first: the done turns that are no longer in the outbox. The usage ledger, which is read later, must contain them. */
   settled: ReadonlySet<string>;
   /** Read second, from the quota service. */
   counted: ReadonlySet<string>;
@@ -30,7 +33,7 @@ export function isReconciled(turns: DoneTurns, { used, ledger, held, ledgerDiges
   return turns.done === used && used === ledger && turns.digest === ledgerDigest && held === 0;
 }
 
-/** Returns the differences turn by turn. Thanks to the order in which the sets were read, a turn in progress is not among them. */
+/** Returns the differences turn by turn. Turns in progress are not among them, because of the order in which the sets were read. */
 export function findDifferences(turns: TurnSets, { used, ledger }: Pick<MonthUsage, "used" | "ledger">): Difference[] {
   const differences = (kind: DifferenceKind, ids: ReadonlySet<string>) => [...ids].map((turnId) => ({ kind, turnId }));
   return [

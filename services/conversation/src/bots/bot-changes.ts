@@ -16,7 +16,7 @@ type Predicate = (value: string) => boolean;
 const MODEL = /^[a-z0-9][a-z0-9_-]*:\S+$/;
 const COLOR = /^#[0-9a-fA-F]{6}$/;
 const CSS_VARIABLE = /^--[A-Za-z0-9_-]{1,100}$/;
-/** Could end a CSS declaration or a style element, or load a URL. */
+/** Matches characters that could end a CSS declaration or a style element, or load a URL. */
 const CSS_UNSAFE = /[;{}<>\\]|\/\*|url\(/i;
 
 const atMost =

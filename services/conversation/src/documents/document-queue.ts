@@ -4,8 +4,8 @@ import { UNREADABLE_DOCUMENT } from "./document.ts";
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 const MAX_WAIT_MS = 60_000;
 /**
- * Time for documents that cannot be read: each workspace gets this much at once, then a tenth of the time. So a workspace's repeated slow
- * documents neither keep a core busy nor block other workspaces' documents. Documents that can be read are free.
+ * Limits the time that a workspace's documents may take if they cannot be read or their caller cancels: `burstMs` at once, then a tenth
+ * of the time. So repeated slow documents neither keep a core busy nor block other workspaces. The time of readable documents is free.
  */
 const UNREADABLE_SHARES = { share: 0.1, burstMs: 5_000 };
 
@@ -54,7 +54,7 @@ export class DocumentQueue {
     }
   }
 
-  /** Waits for the document's turn. */
+  /** Waits until the document may start. */
   async #turn(workspaceId: string, bytes: number, signal: AbortSignal): Promise<void> {
     const slot = Promise.withResolvers<void>();
     const waiting: Waiting = { workspaceId, bytes, start: slot.resolve };

@@ -51,7 +51,7 @@ export function pdfLines(runs: readonly PdfRun[]): PdfLine[] {
     .filter((each) => each.text !== "");
 }
 
-/** Returns the font size of most characters. */
+/** Returns the font size with the most characters. */
 function bodyFontSize(pages: readonly (readonly PdfLine[])[]): number {
   const letters = new Map<number, number>();
   for (const page of pages)

@@ -15,8 +15,8 @@ export function normaliseAllowedDomains(entries: readonly string[]): string[] {
 }
 
 /**
- * Normalises an allowed domain to the stored form `[scheme://]host[:port]`: a lower-case ASCII host, optionally with the prefix `*.`, and no
- * default port. Without a scheme, https is assumed. Throws invalid_argument with the reason if the entry is not valid.
+ * Normalises an allowed domain to the stored form `[scheme://]host[:port]`. The host is lower-case ASCII, optionally with the prefix `*.`.
+ * Removes a default port; without a scheme, that is https's. Throws invalid_argument with the reason if the entry is not valid.
  */
 export function normaliseAllowedDomain(entry: string): string {
   const refuse = (reason: string) =>

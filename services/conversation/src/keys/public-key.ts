@@ -12,7 +12,7 @@ export function createPublicKey(prefix: string, randomInt: (below: number) => nu
   return `${prefix}${random}${checksum(random)}`;
 }
 
-/** Returns whether a text has the format and checksum of a key. Other texts need no query. */
+/** Returns whether a text has the format and checksum of a key. For other texts, the caller needs no query. */
 export function isPublicKey(prefix: string, text: string): boolean {
   if (!text.startsWith(prefix)) return false;
   const body = text.slice(prefix.length);

@@ -37,7 +37,7 @@ export async function claimSource(database: Database, model: string): Promise<Cl
   return rows[0];
 }
 
-/** Returns the next chunks of a source without an embedding of this model, in document order. */
+/** Returns the source's next chunks that have no embedding of this model, in document order. */
 export async function readUnembedded(
   database: Database,
   { workspaceId, sourceId }: ClaimedSource,

@@ -3,7 +3,10 @@ import type { KnowledgeMatches, Passage, PromptTerm } from "../turns/index.ts";
 
 /** More than the prompt's character budget holds. */
 const MAX_PASSAGES = 12;
-/** Bounds the chunks that are ranked. More frequent terms do not select chunks; they only add to the rank of chunks that other terms select. */
+/**
+ * Bounds the number of chunks to rank. The rarest term always selects its chunks. Terms that would exceed the bound select no chunks; they
+ * only add to the rank of chunks that rarer terms select.
+ */
 const MAX_CANDIDATES = 800;
 /** The best of the candidates; only these are checked for neighbouring words. */
 const MAX_RANKED = 200;

@@ -11,7 +11,7 @@ export type SemanticSearchResult = (typeof SEMANTIC_SEARCH_RESULTS)[number];
 
 /** The visitor waits for the embedding call, so its deadline is short. */
 const TIMEOUT_MS = 300;
-/** Only the beginning of a long message is searched, because a question usually comes first. */
+/** Only the beginning of a long message is the query, because a question usually comes first. */
 const MAX_QUERY_CHARACTERS = 1_000;
 const MAX_PASSAGES = 12;
 /** The search compares all vectors of the bot. With more chunks it would take too long and is skipped. */

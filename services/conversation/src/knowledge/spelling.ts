@@ -12,7 +12,8 @@ export function canBeMisspelt(word: string): boolean {
 
 /**
  * Returns a word's prefix and suffix, each about half of it. A correction that is one edit or swap away has the same prefix or the same
- * suffix, unless the two middle letters of a four-letter word are swapped. One that is two edits away is missed if both change.
+ * suffix, unless the two middle letters of a four-letter word are swapped. A correction two edits away can differ in both and is then
+ * missed.
  */
 export function prefixAndSuffix(word: string): { prefix: string; suffix: string } {
   const letters = Array.from(word);

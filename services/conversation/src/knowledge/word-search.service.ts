@@ -6,7 +6,7 @@ import { readCandidates } from "./knowledge-words.store.ts";
 import { canBeMisspelt, findCorrections } from "./spelling.ts";
 import { boostOf } from "./word-boosts.ts";
 
-/** Only the beginning of a long message is searched, because a question usually comes first. */
+/** Only the beginning of a long message is the query, because a question usually comes first. */
 const MAX_QUERY_CHARACTERS = 1_000;
 const MAX_QUERY_WORDS = 48;
 

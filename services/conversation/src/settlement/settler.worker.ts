@@ -94,14 +94,14 @@ export class Settler {
   }
 
   async #pushAll(): Promise<void> {
-    // Wait one event loop iteration, so that turns that commit together are settled together.
+    // Wait one iteration of the event loop, so that turns that commit together are settled together.
     await new Promise(setImmediate);
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, BATCH);
       const isSettled = await this.#settle(batch);
       this.#endSpans(isSettled ? batch : [...batch, ...this.#queue], isSettled);
       if (!isSettled) this.#queue = [];
-      // After a full batch, the rest of the queue is due already.
+      // After a full batch, send the next one without a pause.
       if (batch.length < BATCH) await this.#waitForMore(this.#stop.signal);
     }
     this.#pushing = undefined;
@@ -116,7 +116,7 @@ export class Settler {
 
   async #poll(): Promise<void> {
     let after: OutboxEntry | undefined;
-    // A backlog is settled from its start to its end before it is read again, so that a turn that cannot be settled delays no other.
+    // Reads a backlog to its end before it starts over, so that a turn that cannot be settled does not delay the others.
     while ((after !== undefined && this.#failures === 0 && !this.#stop.signal.aborted) || (await this.#pause())) {
       try {
         const entries = await readOutbox(this.#database, { after, minAgeSeconds: MIN_AGE_SECONDS, limit: BATCH });

@@ -9,7 +9,7 @@ export async function renewEdge(database: Database, edgeId: string, leaseSeconds
   await database.query({ name: "renew_edge", text: RENEW_EDGE, values: [edgeId, leaseSeconds] });
 }
 
-/** Deletes leases that lapsed an hour ago: the edges are gone and their turns are closed. */
+/** Deletes leases that lapsed more than an hour ago: their edges are gone and the edges' turns are closed. */
 export async function deleteLapsedLeases(database: Database): Promise<void> {
   await database.query("DELETE FROM conversation.edges WHERE expires_at < now() - interval '1 hour'");
 }

@@ -24,9 +24,9 @@ const SWEEP = `
   ${SELECT_CLOSED}`;
 
 /**
- * Closes up to `limit` turns as interrupted: turns that are older than one lease and whose edge's lease has lapsed, and turns that are older
- * than 7 minutes. `seenAt` is the database's time at its last response. If that is more than `graceSeconds` ago, the sweep does nothing,
- * because edges may have been unable to renew their leases.
+ * Closes up to `limit` turns as interrupted: turns that are older than one lease and whose edge's lease has lapsed, and turns that are
+ * older than 7 minutes. `seenAt` is the time of the database's last response, by its own clock. If that is more than `graceSeconds` ago,
+ * the sweep does nothing, because edges may have been unable to renew their leases.
  */
 export async function sweep(
   database: Database,

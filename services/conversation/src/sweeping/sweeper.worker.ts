@@ -6,8 +6,9 @@ import { readClock, sweep } from "./sweep.store.ts";
 const BATCH = 200;
 
 /**
- * Closes the turns of edges whose lease has lapsed. The caller runs tick() six times per lease. After its start and after a database outage,
- * the sweeper first waits for one full lease, so that every running edge can renew its own. Replicas may sweep concurrently.
+ * Closes the turns of edges whose lease has lapsed. The caller runs tick() six times per lease. After its start and after a database
+ * outage, the sweeper first waits for the length of one lease, so that every running edge can renew its lease. Replicas may sweep
+ * concurrently.
  */
 export class Sweeper {
   readonly #database: Database;

@@ -11,7 +11,7 @@ export type Settlement = {
   month: string | null;
 };
 
-/** A turn that this statement closed. If the request named no model, `model` is the bot's. */
+/** A turn that a statement with RECORD_CLOSED closed. If CloseTurn's request named no model, `model` is the bot's. */
 export type ClosedTurn = Settlement & { model: string };
 
 /** A closed turn's outcome, model and figures. */

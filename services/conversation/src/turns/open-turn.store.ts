@@ -35,7 +35,8 @@ const DATABASE_TIME = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 
 type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] | null };
 
-// The upsert locks the session's row. The message ids and the time are taken after that, so that within a session they rise together.
+// The upsert locks the session's row. The statement takes the message ids and the time after that, so that within a session a higher id
+// has a later time.
 // If the turn exists already, the statement writes nothing. If a concurrent statement inserts the same turn, this one fails on the
 // primary key of conversation.turns and is rolled back.
 const OPEN_TURN = `

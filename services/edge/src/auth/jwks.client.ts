@@ -3,7 +3,7 @@ import { type Logger, ServiceError } from "@parley/service-kit";
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 
 export type JwksOptions = {
-  /** An http(s) URL of the single sign-on's key set, or a file URL of the local development issuer's. */
+  /** An http(s) URL of the single sign-on's key set, or a file URL of the local development issuer's key set. */
   url: string;
   /** A monotonic clock in milliseconds. */
   now: () => number;

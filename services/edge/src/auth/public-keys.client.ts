@@ -30,7 +30,8 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
   const validKeys = new LRUCache<string, Key>({ max: MAX_KEYS, ttl: CACHE_TTL_MS });
   const unknownKeys = new LRUCache<string, true>({ max: MAX_KEYS, ttl: CACHE_TTL_MS });
   const pending = new Map<string, Promise<Key>>();
-  // A lookup counts as failed when it starts, so that concurrent ones are limited too. It is uncounted unless the key does not exist.
+  // Every lookup counts as failed from its start, so that concurrent lookups are limited too. uncountLookup() reverts that, unless the
+  // key does not exist.
   const failedLookups = new LRUCache<string, number>({
     max: MAX_KEYS,
     ttl: FAILED_LOOKUPS_WINDOW_MS,

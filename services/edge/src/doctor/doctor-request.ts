@@ -5,7 +5,7 @@ export type DoctorRequest = { publicKey: string; silenceMs: number };
 
 /** Has room for a key of thousands of characters, so that an impossible key gets invalid_api_key and not payload_too_large. */
 export const MAX_DOCTOR_BODY_BYTES = 8 * 1024;
-/** Shorter than the timeout of idle connections. */
+/** Must be shorter than IDLE_CONNECTION_TIMEOUT_MS of app.ts, because the connection has no traffic during the silence. */
 export const MAX_SILENCE_MS = 30_000;
 
 /** Parses the body of POST /api/doctor/. The silence defaults to 0. */

@@ -3,7 +3,7 @@ import plugin from "fastify-plugin";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** Allow every origin, so that the widget can read refusals too. Access is controlled by the key's allowed domains. */
+    /** Allows every origin, so that the widget can read refusals too. The key's allowed domains control access. */
     cors?: boolean;
   }
 }

@@ -31,8 +31,8 @@ export const errors = plugin<ErrorsOptions>(
       if (refusal.status >= 500) request.log.warn({ error, code: refusal.code }, "request failed");
       onRefusal(refusal.code, routeOf(request));
       const key = request.routeOptions.config.errorKey ?? "error";
-      // Fastify would close the connection, and a client that is still sending would see a reset instead of the response. The rest of
-      // the body is read and discarded until the request timeout.
+      // Keep the connection open. If Fastify closed it, a client that is still sending would see a reset instead of the response.
+      // The unread-body plugin discards the rest of the body until the request timeout.
       if (thrown.status === 413) reply.removeHeader("connection");
       return reply
         .code(refusal.status)

@@ -3,8 +3,8 @@ import plugin from "fastify-plugin";
 import ipaddr from "ipaddr.js";
 
 /**
- * Lets the edge read addresses with a port in X-Forwarded-For, as Azure's gateway and AWS' load balancers may send them. Counts the requests
- * whose address it cannot read: they all share one rate limit.
+ * Removes the ports that Azure's gateway and AWS' load balancers may add to addresses in X-Forwarded-For. Counts the requests whose
+ * address the edge cannot read: they all share one rate limit.
  */
 export const forwardedFor = plugin<{ unreadableAddresses: Pick<Counter, "inc"> }>(
   async (app, { unreadableAddresses }) => {
@@ -12,7 +12,7 @@ export const forwardedFor = plugin<{ unreadableAddresses: Pick<Counter, "inc"> }
       const { headers } = request.raw;
       const value = headers["x-forwarded-for"];
       if (typeof value === "string") {
-        // Before request.ip is read: a proxy's address with a port would not be a trusted one.
+        // Must precede every read of request.ip: Fastify does not trust a proxy whose address has a port.
         headers["x-forwarded-for"] = value.split(",").map(withoutPort).join(",");
         if (!ipaddr.isValid(request.ip)) unreadableAddresses.inc();
       }
@@ -24,7 +24,7 @@ export const forwardedFor = plugin<{ unreadableAddresses: Pick<Counter, "inc"> }
 
 const WITH_PORT = /^(?:\[([^\]]*)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/;
 
-/** "192.0.2.1:80" and "[2001:db8::1]:80" become the address. An IPv6 address without brackets has no port. */
+/** Returns the address in "192.0.2.1:80" or "[2001:db8::1]:80", and any other entry as it is. IPv6 without brackets has no port. */
 function withoutPort(entry: string): string {
   const text = entry.trim();
   const [, ipv6, ipv4] = WITH_PORT.exec(text) ?? [];

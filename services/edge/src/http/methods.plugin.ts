@@ -18,7 +18,10 @@ type Endpoint = Pick<RouteOptions, "handler" | "onRequest" | "bodyLimit"> & {
   head?: boolean;
 };
 
-/** Registers an endpoint with one method. Adds CORS preflights if `config.cors` is set, and 405 with Allow for all other methods. */
+/**
+ * Registers an endpoint for one method, and for HEAD if `head` is set. Answers CORS preflights if `config.cors` is set, and all other
+ * methods with 405 and Allow.
+ */
 export function endpoint(app: FastifyInstance, { method, url, config, head = false, ...route }: Endpoint): void {
   const handled: string[] = [method, ...(head ? ["HEAD"] : []), ...(config.cors ? ["OPTIONS"] : [])];
   const allow = handled.join(", ");

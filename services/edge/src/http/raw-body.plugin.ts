@@ -1,11 +1,11 @@
 import plugin from "fastify-plugin";
 
-/** The worst smaller body takes 0.5 ms to parse and check, the worst body of all a few milliseconds. */
+/** In the worst case, a body up to this size takes 0.5 ms to parse and check, and a larger one a few milliseconds. */
 const LARGE_BODY_BYTES = 8 * 1024;
 
 /**
- * Passes bodies to routes as bytes and ignores Content-Type, because clients send JSON with various types. At most one large body
- * reaches its route in each turn of the event loop, so that another request waits for one of them and not for all.
+ * Passes bodies to routes as bytes and ignores Content-Type, because clients send JSON with various types. Passes at most one large body
+ * per iteration of the event loop, so that another request waits for at most one of them.
  */
 export const rawBody = plugin(
   async (app) => {

@@ -18,7 +18,7 @@ export const unreadBody = plugin(
   { name: "unread-body" },
 );
 
-/** Reads chunk by chunk. The request timeout ends it. */
+/** Reads and drops chunks, with a pause after each, until the body ends or the request timeout closes the connection. */
 function discard(raw: IncomingMessage): void {
   raw.on("data", () => {
     raw.pause();

@@ -5,7 +5,7 @@ export type Decision = {
   allowed: boolean;
   /** How many more requests would be allowed now. */
   remaining: number;
-  /** Milliseconds until the bucket is empty again or, after a refusal, until the next request is allowed. */
+  /** Milliseconds until no counted request is left in the window or, after a refusal, until the next request is allowed. */
   resetMs: number;
 };
 

@@ -34,7 +34,7 @@ describeWith("redis", "the limiter on Redis", () => {
   });
 
   test("three replicas allow exactly 60 of 600 simultaneous requests", async () => {
-    // On an overloaded machine Redis may miss its 50 ms. Then not all requests were decided here, so try again.
+    // On an overloaded machine Redis may need more than 50 ms, and some requests get no decision. Then try again.
     const countAllowed = async (attempt: number) => {
       const requests = Array.from({ length: 600 }, (_, i) => replicas[i % 3]?.take(policy, `198.51.100.${attempt}`));
       const decisions = await Promise.allSettled(requests);

@@ -31,7 +31,7 @@ export function exportRoute(app: FastifyInstance, deps: ExportDeps): void {
       if (!isUuid(sessionId)) throw sessionNotFound();
       const { workspaceId } = caller;
       const stream = deps.streams.open(reply.raw, addressBucket(request.ip));
-      // Only the response keeps the slot open; no turn does.
+      // No turn uses this stream, so only the response holds the slot.
       stream.close();
       const chunks = deps.conversation.exportSession(
         { workspaceId, sessionId },

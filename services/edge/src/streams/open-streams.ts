@@ -43,10 +43,10 @@ type OpenStream = {
 /** A client that receives nothing for this long is disconnected. */
 const STALL_TIMEOUT_MS = 30_000;
 const STALL_CHECK_INTERVAL_MS = 1_000;
-/** The same limit while the process ends its streams. */
+/** While the process ends its streams: a client that has not received everything this long after close() is disconnected. */
 const SHUTDOWN_STALL_TIMEOUT_MS = 1_000;
 const RETRY_AFTER_SECONDS = "5";
-/** The phases before the first token that Parley itself spends: all but `queue`, `provider` and `tools`. */
+/** The phases before the first token in which Parley itself spends the time: all but `queue`, `provider` and `tools`. */
 const OWN_PHASES = ["token", "limits", "key", "open", "retrieval", "reserve", "own"];
 
 /** @param now a monotonic clock in milliseconds. */

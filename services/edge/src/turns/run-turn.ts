@@ -21,7 +21,10 @@ const OPEN_TIMEOUT_MS = 10_000;
 const RESERVE_TIMEOUT_MS = 10_000;
 /** Longer than the llm-proxy's own limit of five minutes, which ends a generation with a proper status. */
 const GENERATE_TIMEOUT_MS = 310_000;
-/** How long to wait for the finish of a reply after its visitor has disconnected. A finish reason closely follows the last text. */
+/**
+ * If a reply with text is interrupted (the visitor disconnects or the process stops), how long the edge waits for the reply to finish.
+ * Providers send the finish reason right after the last text.
+ */
 const FINISH_WAIT_MS = 250;
 
 export type TurnDeps = {
@@ -218,8 +221,8 @@ async function generate(
         toolsCalled.push({ name, arguments: args, status, latencyMs });
         // Before the first text, both the calls and the provider requests between them are waits outside Parley.
         if (content === "") watch.enter("provider");
-        // The calls of a round run in parallel, so a round takes as long as its longest call. Rounds without text between them
-        // cannot be told apart and count as one.
+        // The calls of a round run in parallel, so a round takes as long as its longest call. The edge cannot distinguish rounds
+        // without text between them and counts them as one.
         watch.split([["tools", latencyMs - longestCallMs]]);
         longestCallMs = Math.max(longestCallMs, latencyMs);
       } else if (event.case === "finish") {
@@ -260,7 +263,7 @@ function cancelWith(mustEnd: AbortSignal, hasText: () => boolean): Cancellation 
   };
 }
 
-/** Returns the fields that a generation's end decides. In a blocked reply, the fallback replaces the text. */
+/** Returns the fields that the `end` message of a generation sets. In a blocked reply, the fallback replaces the text. */
 function resultOf({ status, model, tokensIn, tokensOut, blocked }: GenerateEnd): Partial<Ending> {
   const result = { model, tokensIn, tokensOut, ...turnAfterGeneration(status) };
   if (result.outcome !== "blocked" || blocked === undefined) return result;

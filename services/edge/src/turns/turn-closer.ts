@@ -23,12 +23,12 @@ const MAX_DELAYED_CLOSES = 1_000;
 
 export type TurnCloser = {
   /**
-   * Stores an outcome and returns the stored one, which may differ. Returns undefined if no call succeeds within 10 s. For a `done` with a
-   * deadline it is 14 s: the deadline of 4 s, and the statement timeout, because the `done` may commit until then.
+   * Stores an outcome and returns the outcome that is stored, which may differ. Returns undefined if no call succeeds within 10 s. A
+   * `done` with a deadline has 14 s: the deadline of 4 s plus the statement timeout of 10 s, because it may commit until then.
    * @param databaseTime the database's clock now, in microseconds since 1970; undefined if the conversation service did not send it.
    */
   close(request: CloseTurnInit, databaseTime: bigint | undefined): Promise<CloseTurnResponse | undefined>;
-  /** Closes a turn whose OpenTurn result is unknown: 12 s later, as an error, if it was opened. */
+  /** For a turn whose OpenTurn result is unknown: if it was opened, closes it 12 s later as an error. */
   closeIfOpened(turn: CloseTurnInit): void;
   /** Adds the phases to a turn that is already closed. Best effort, in the background. */
   recordTimings(request: CloseTurnInit): void;
@@ -37,8 +37,8 @@ export type TurnCloser = {
 };
 
 /**
- * Closes turns with retries. A visitor who leaves does not cancel them. An outcome that could not be stored in time is retried in
- * the background as an error until it is stored or this process ends; then its lease expires and the sweeper closes the turn.
+ * Closes turns, with retries that continue when the visitor leaves. If an outcome cannot be stored in time, the closer retries in the
+ * background to store an error instead. If this process ends before that succeeds, its lease expires and the sweeper closes the turn.
  *
  * @param onLateDone called for each turn that was stored as `done` although `close` returned undefined.
  */

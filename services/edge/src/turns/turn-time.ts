@@ -20,7 +20,7 @@ export function splitOpen(watch: Stopwatch, { retrievalMicroseconds }: OpenTurnR
   watch.split([["retrieval", toMs(retrievalMicroseconds)]]);
 }
 
-/** Splits the wait for the first event into the llm-proxy's queue, the provider and Parley's `own` rest. */
+/** Splits the wait for the first event into the llm-proxy's `queue`, the `provider`, and the rest, which is Parley's `own`. */
 export function splitWait(watch: Stopwatch, { queueMicroseconds, providerMicroseconds }: Waits): void {
   watch.split(
     [

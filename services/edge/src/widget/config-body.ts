@@ -1,8 +1,8 @@
 import type { BotDisplay } from "@parley/rpc/conversation";
 
 /**
- * Serializes the response of the config endpoint. Bots stored before a field existed lack it, and it arrives as the zero value: give a new
- * field its default here.
+ * Serializes the response of the config endpoint. A bot that was stored before a field existed lacks it, so the field arrives as its zero
+ * value. Give a new field its default here.
  */
 export function configBody(display: BotDisplay | undefined): string {
   return JSON.stringify({

@@ -67,14 +67,14 @@ test("the call log matches the requests that the providers received, also for fa
     const sent = row.tries.filter((attempt) => attempt.sent);
     const received = [...first.requests, ...second.requests];
 
-    // The same requests for the same models in the same order.
+    // The row has the requests that the providers received, with the same models in the same order.
     expect(row.attempts, what).toBe(received.length);
     expect(
       sent.map((attempt) => attempt.model.split(":")[1]),
       what,
     ).toEqual(received.map((request) => request.model));
     expect(row.failovers, what).toBe(row.tries.some((attempt) => attempt.model === "second:two") ? 1 : 0);
-    // The provider sent a complete attempt to its end, and at the time that the row has.
+    // The provider received each request at the time in the row, and sent each complete attempt to its end.
     for (const [index, attempt] of sent.entries()) {
       const request = received[index];
       if (attempt.outcome === "complete") expect(request?.endedAt, what).toBeDefined();

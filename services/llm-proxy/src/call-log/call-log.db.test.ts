@@ -244,7 +244,7 @@ describe("retention", () => {
     const log = createLogger("test", "silent");
     const { signal } = new AbortController();
     const remove = () => deleteOldCalls({ database: proxy.database, days: 30, batchRows: 10, log }, signal);
-    // As two replicas do.
+    // Two replicas delete at the same time.
     const deleted = await Promise.all([remove(), remove()]);
     expect(deleted[0] + deleted[1]).toBe(32);
     expect(await remove()).toBe(0);

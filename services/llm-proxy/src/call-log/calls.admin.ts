@@ -52,7 +52,7 @@ export function callLogAdmin(database: Database, wallClock: () => number): Servi
   };
 }
 
-/** A malformed id is no error: no workspace has it, so it has no calls. */
+/** Throws if the id is missing. A malformed id is no error: no workspace has it, so it has no calls. */
 function requireWorkspaceId(workspaceId: string): void {
   if (workspaceId === "") throw invalid("workspace_id is missing");
 }

@@ -102,7 +102,10 @@ export async function listCalls(database: Database, workspaceId: string, turnId:
 /** The key of a row, for keyset pagination. */
 export type CallCursor = { createdAt: Date; callId: string };
 
-/** Returns SQL for the start of a UTC month, given as an SQL expression of the form "YYYY-MM". It does not depend on the database's time zone. */
+/**
+ * Returns SQL for the start of a UTC month, given as an SQL expression for "YYYY-MM". The result does not depend on the database's time
+ * zone.
+ */
 export function monthStart(month: string): string {
   return `(to_date(${month}, 'YYYY-MM')::timestamp AT TIME ZONE 'UTC')`;
 }
@@ -120,7 +123,7 @@ const LIST_MONTH = `
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** Lists at most `limit` of a workspace's generations that started in a UTC month ("YYYY-MM"), the newest first, from before a cursor. */
+/** Lists at most `limit` of a workspace's generations that started in a UTC month ("YYYY-MM") and precede the cursor, newest first. */
 export async function listCallsOfMonth(
   database: Queryable,
   workspaceId: string,

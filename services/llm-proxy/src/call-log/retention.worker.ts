@@ -14,7 +14,7 @@ export type RetentionOptions = {
   batchRows?: number;
 };
 
-/** Deletes old rows in batches until none is left or the signal is aborted. Replicas may run it at once. Returns the number of deleted rows. */
+/** Deletes old rows in batches until none is left or the signal is aborted. Replicas may run it concurrently. Returns the row count. */
 export async function deleteOldCalls(options: RetentionOptions, signal: AbortSignal): Promise<number> {
   const { database, days, log, batchRows = BATCH_ROWS } = options;
   let deleted = 0;

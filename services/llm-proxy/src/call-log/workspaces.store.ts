@@ -1,4 +1,7 @@
-/** The WITH clause of a CTE `workspaces (id)`, which holds every workspace with rows. It reads one index entry per workspace; DISTINCT would read every row. */
+/**
+ * The WITH clause of a CTE `workspaces (id)`, which contains every workspace with rows. It reads one index entry per workspace; DISTINCT
+ * would read every row.
+ */
 export const WITH_WORKSPACES_CTE = `
   WITH RECURSIVE workspaces (id) AS (
     (SELECT workspace_id FROM llm.calls ORDER BY workspace_id LIMIT 1)

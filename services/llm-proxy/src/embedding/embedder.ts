@@ -29,7 +29,7 @@ export class Embedder {
     this.#deps = deps;
   }
 
-  /** The configured model, and the id by which its vectors are comparable; undefined when none is configured. */
+  /** The configured model with an id: only vectors of the same id are comparable. Undefined if no model is configured. */
   get model(): (EmbeddingModel & { id: string }) | undefined {
     const { embeddingModel } = this.#deps.catalog;
     if (embeddingModel === undefined) return undefined;

@@ -19,8 +19,8 @@ export type AttemptOptions = {
 const EMPTY: Completion = { text: "", usage: undefined, isFinished: false, finishReason: "", toolRequests: [] };
 
 /**
- * Sends one request to a provider, through its concurrency limit, its breaker and its timers, and passes the text on as it arrives. A failure is part
- * of the result, so that what the provider sent before it is counted.
+ * Sends one request to a provider, through its concurrency limit, its breaker and its timers, and passes the text on as it arrives.
+ * Returns a failure in the result instead of throwing it, so that the tokens before the failure are counted.
  */
 export async function runAttempt(request: AttemptRequest, options: AttemptOptions): Promise<AttemptResult> {
   const { signal, now } = options;

@@ -5,7 +5,7 @@ import type { Sink } from "../providers/text-sink.ts";
 import { coalesceText, type Source } from "./coalesce-text.ts";
 import { FlushClock } from "./flush-clock.ts";
 
-/** Yields texts, each after a number of turns of the event loop. */
+/** Yields texts, each after a number of iterations of the event loop. */
 async function* paced(texts: readonly string[], turns: (index: number) => number, onEnd?: () => void) {
   try {
     for (const [index, text] of texts.entries()) {

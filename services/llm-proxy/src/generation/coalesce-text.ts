@@ -10,16 +10,16 @@ export type Source = {
 };
 
 export type CoalescedText<Part extends string | object> = {
-  /** Receives the parts; returns a promise when there is no room, which resolves when there is again. */
+  /** Receives the parts. If there is no room, returns a promise that resolves when there is room again. */
   sink: Sink<Part>;
   /**
-   * Yields the parts in order, with consecutive texts joined. If the reader stops early, the source is cancelled and its end awaited. Throws
-   * what `done` rejects with, after the parts.
+   * Yields the parts in order, with consecutive texts joined. If the reader stops early, cancels the source and waits for its end. If
+   * `done` rejects, throws its error after the last part.
    */
   read: (source: Source) => AsyncGenerator<string | Part>;
 };
 
-/** Joins the texts that arrive before `flush` resolves into one. The first part is read at once, and so are the parts at the end. */
+/** Joins the texts that arrive before `flush` resolves. The reader gets the first part, and the parts at the source's end, at once. */
 export function coalesceText<Part extends string | object>(flush: () => Promise<void>): CoalescedText<Part> {
   let arrival = Promise.withResolvers<void>();
   let room: PromiseWithResolvers<void> | undefined;
@@ -65,7 +65,7 @@ export function coalesceText<Part extends string | object>(flush: () => Promise<
       arrival.resolve();
       endWindow?.();
     });
-    // It is awaited below, which is too late to prevent an unhandled rejection.
+    // `over` is awaited below. If it rejected before that, the rejection would be unhandled.
     over.catch(() => undefined);
     try {
       await arrival.promise;

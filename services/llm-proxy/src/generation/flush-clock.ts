@@ -5,7 +5,7 @@ const GENERATIONS_PER_MILLISECOND = 10;
 
 /**
  * Decides when coalesced text is sent. All generations share one clock, so that the texts of many generations leave in one write. With
- * few generations the window is one turn of the event loop; it grows with their number to 20 ms.
+ * few generations the window is one iteration of the event loop; it grows with their number to 20 ms.
  */
 export class FlushClock {
   #generations = 0;

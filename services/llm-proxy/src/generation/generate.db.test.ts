@@ -176,7 +176,7 @@ describe("a stream has exactly one end", () => {
     expect(events.ends).toHaveLength(1);
     expect(statusOf(events)).toBe(fault === "stall" ? "PROVIDER_TIMEOUT" : "PROVIDER_ERROR");
     expect(tokens.slice(0, afterTokens).join("")).toContain(events.text);
-    // It is retried only before the first text, and not after a timeout.
+    // An attempt is retried only before the first text, and not after a timeout.
     expect(events.end.attempts).toBe(events.text === "" && fault !== "stall" ? 3 : 1);
   });
 
@@ -340,7 +340,7 @@ describe("a cancelled generation", () => {
     let deltas = 0;
     for await (const { event } of proxy.open({ model: "quiet:x" })) {
       expect(event.case).toBe("delta");
-      // The caller's pause is longer than the silence timeout, which must not count it.
+      // Longer than the silence timeout, which must not count the caller's pause.
       if (++deltas === 1) await new Promise((resolve) => setTimeout(resolve, 1_200));
       expect(provider.requests[0]?.endedAt).toBeUndefined();
       if (deltas === 40) break;

@@ -45,7 +45,7 @@ export type GenerationResult = Ending & {
   /** The provider and the model of the last attempt; empty without attempts. */
   provider: string;
   model: string;
-  /** Models given up for the next model of the route. */
+  /** How often the generation failed over to the next model of the route. */
   failovers: number;
   /** Times a model was prompted: once, and again after each round of tool calls. */
   rounds: number;
@@ -60,7 +60,10 @@ export type GenerationResult = Ending & {
   totalMs: number;
 };
 
-/** Maps what ended an attempt, undefined when it completed, or the reason of the generation's signal. Rethrows unexpected errors. */
+/**
+ * Maps an attempt's failure (undefined if it completed) or the reason of the generation's signal to an ending. Rethrows unexpected
+ * errors.
+ */
 export function endingOf(error: unknown): Ending {
   if (error === undefined) return { outcome: "complete", reason: "" };
   if (error instanceof CallCancelled) return { outcome: "cancelled", reason: "" };

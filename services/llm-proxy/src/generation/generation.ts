@@ -25,7 +25,7 @@ export type GenerationDeps = {
   onFailure: (candidate: Candidate, failure: ProviderFailure, next: NextStep) => void;
 };
 
-/** Time from the first attempt to the first text, or until now when there is none yet, by what it was spent on. */
+/** How the time from the first attempt to the first text (or until now, if there is none yet) was spent. */
 export type Waits = { queueMs: number; providerMs: number };
 
 /** One Generate call: rounds of attempts, with the model's tool calls between the rounds. */
@@ -55,8 +55,8 @@ export class Generation {
   }
 
   /**
-   * Generates a reply with the first candidate that can, and passes it to `output`. Retries a candidate by its provider's policy, then
-   * fails over to the next, but only before the first text. When the model calls tools, it is prompted again with their results.
+   * Generates a reply with the first candidate that can, and passes it to `output`. Before the first text, retries a candidate by its
+   * provider's policy and then fails over to the next one. When the model calls tools, prompts it again with their results.
    */
   async run(
     candidates: readonly Candidate[],
@@ -66,7 +66,7 @@ export class Generation {
     this.#candidates = candidates;
     for (;;) {
       const { ending, completion } = await this.#runRound(toolbox, output);
-      // Without a toolbox the model was offered no tools, so calls of any are ignored.
+      // Without a toolbox the model was offered no tools, so its tool calls are ignored.
       if (ending.outcome !== "complete" || completion.toolRequests.length === 0 || toolbox === undefined) return ending;
       // A blocked reply must not call tools.
       await output.settle();
@@ -157,7 +157,7 @@ export class Generation {
     };
   }
 
-  /** The total timeout bounds the whole generation once a tool was called. */
+  /** Once a tool was called, the total timeout bounds the whole generation instead of one attempt. */
   #timeoutsLeft(timeouts: Timeouts): Timeouts {
     if (this.#toolRounds.length === 0) return timeouts;
     const elapsedMs = this.#deps.now() - this.#startedAtMs;

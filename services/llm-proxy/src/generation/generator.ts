@@ -57,7 +57,7 @@ export class Generator {
     });
     const endedAtMs = now();
     active.remove();
-    // The caller of a cancelled generation does not wait for an exact count.
+    // The tokens of a cancelled generation are estimated, because its caller does not wait for an exact count.
     const usage = await meter(generation.attempts, ending.outcome === "cancelled" ? undefined : countTokens);
     const result = generation.result(ending, endedAtMs, usage);
     recordMetrics(metrics, result);

@@ -13,8 +13,8 @@ export type CountTokens = (model: string, texts: readonly string[]) => Promise<n
 const TOKENS_PER_MESSAGE = 4;
 
 /**
- * Adds up the usage of a generation: of each round, the attempt that was sent last. The provider's own counts are used if it sent any.
- * Otherwise tokens are counted with the vocabulary of the model's family, or estimated without one or without `countTokens`.
+ * Adds up the usage of a generation: for each round, the usage of the attempt that was sent last. Uses the provider's own counts if it
+ * sent any. Otherwise counts tokens with the vocabulary of the model's family. Without a vocabulary or `countTokens`, estimates them.
  */
 export async function meter(
   attempts: readonly AttemptResult[],

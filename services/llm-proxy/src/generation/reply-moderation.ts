@@ -3,7 +3,7 @@ import { ServiceError } from "@parley/service-kit";
 import type { Sink } from "../providers/index.ts";
 import type { Ending, GenerationEvent, GenerationRequest } from "./generation-result.ts";
 
-/** More text than this does not wait to be matched: the provider waits. */
+/** If more text than this waits to be matched, the provider must wait (backpressure). */
 const MAX_WAITING_CHARACTERS = 16 * 1024;
 
 export type ReplyModerationOptions = {
@@ -92,7 +92,7 @@ export function moderateReply({ threads, request, sink, stop }: ReplyModerationO
     },
     release: () => void release(),
     async end(ending) {
-      // Text held back from a failed generation is not sent: what would have followed it is unknown.
+      // Text held back from a failed generation is not sent: a pattern could have matched it together with the missing text.
       await (ending.outcome === "complete" ? release() : matching);
       if (filter.matchedPattern !== undefined) {
         const { reason = "", fallback = "" } = replyPatterns[filter.matchedPattern]?.verdict ?? {};

@@ -29,7 +29,7 @@ export type EmbeddingModel = Candidate & {
   dimensions: number | undefined;
 };
 
-/** A request takes a fraction of a second. The conversation service retries the batches that are refused. */
+/** An embedding request takes a fraction of a second. The conversation service retries batches that are refused. */
 const EMBEDDING_CONCURRENCY = { maxActive: 16, maxQueued: 64, maxWaitMs: 5_000 };
 
 /** The configured providers and routes. */

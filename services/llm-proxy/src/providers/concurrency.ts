@@ -68,7 +68,7 @@ export class Concurrency {
     first?.grant();
   }
 
-  /** Refuses the newest waiter of the workspace with the longest queue, if this workspace would have a shorter one. */
+  /** Refuses the newest waiter of the longest queue, if the workspace's own queue stays shorter with one more. Returns whether it did. */
   #makeRoom(workspaceId: string): boolean {
     let [longest, length] = ["", 0];
     for (const [id, queue] of this.#queues) if (queue.length > length) [longest, length] = [id, queue.length];

@@ -11,7 +11,7 @@ type FailureOptions = {
   retryable?: boolean;
   /** The wait that the provider asked for. */
   retryAfterMs?: number | undefined;
-  /** Whether the provider itself has a problem, which counts for its breaker; not when it refused only this request. */
+  /** Whether the failure counts for the breaker: the provider itself has a problem, instead of refusing only this request. */
   fault?: boolean;
   /** A machine-readable code of the provider or of Node.js, for the debug log only. */
   detail?: string | undefined;
@@ -47,7 +47,7 @@ export class CallCancelled extends Error {
   }
 }
 
-// Anything else, such as a message, an echoed prompt or a key, must not reach a log.
+// Other text from a provider, such as a message, an echoed prompt or a key, must not reach a log.
 const CODE = /^[a-z_]{1,64}$/;
 
 type StatusOptions = {
@@ -56,7 +56,7 @@ type StatusOptions = {
   providerCode?: unknown;
 };
 
-/** Maps an HTTP status of 300 or more, of a response or inside a stream. */
+/** Maps an HTTP status of 300 or more to a failure. The status is that of a response, or one that an error inside a stream names. */
 export function failureOfStatus(status: number, { providerCode, retryAfterMs }: StatusOptions = {}): ProviderFailure {
   const reason = `http_${status}`;
   const rest = { retryAfterMs, detail: codeOf(providerCode) };

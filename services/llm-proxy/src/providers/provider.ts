@@ -45,7 +45,7 @@ export type Embeddings = { vectors: number[][]; tokens: number };
 export type Provider = {
   /** Whether a model of this name can be called. */
   hasModel(model: string): boolean;
-  /** Streams a completion. It has failed when this throws, or returns without having called `onFinished`. */
+  /** Streams a completion. The completion has failed if this throws, or if it returns without having called `onFinished`. */
   stream(request: CompletionRequest): Promise<void>;
   /** Embeds texts; missing where the provider cannot. Throws ProviderFailure. */
   embed?(request: EmbeddingRequest): Promise<Embeddings>;

@@ -2,7 +2,7 @@ import type { RetryPolicy } from "../settings/index.ts";
 import type { ProviderFailure } from "./failure.ts";
 
 /**
- * Returns the wait before the next attempt with the same model after its `attempts`-th failure, in ms; undefined when there must be none.
+ * Returns the wait before the next attempt with the same model after its `attempts`-th failure, in ms; undefined for no retry.
  * `random` is in [0, 1): it spreads the wait over the upper half of the backoff, so that callers refused together do not return together.
  */
 export function retryDelayMs(
@@ -16,7 +16,7 @@ export function retryDelayMs(
   const jitteredMs = backoffMs * (0.5 + random / 2);
   const { retryAfterMs } = failure;
   if (retryAfterMs === undefined) return jitteredMs;
-  // An earlier attempt would be refused again.
+  // Before `retryAfterMs`, the provider would refuse another attempt.
   return retryAfterMs > policy.maxRetryAfterMs ? undefined : retryAfterMs + jitteredMs * random;
 }
 

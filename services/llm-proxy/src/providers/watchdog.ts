@@ -5,8 +5,8 @@ import { ProviderFailure } from "./failure.ts";
 const LINGER_MS = 2_000;
 
 /**
- * The timers of one attempt. Its signal is aborted with a ProviderFailure when a timer expires, and with the outer signal's reason when that is
- * aborted. While text waits for its reader, only the total timeout applies.
+ * Runs the timers of one attempt. Aborts its signal with a ProviderFailure when a timer expires, and with the outer signal's reason when
+ * the outer signal is aborted. While text waits for its reader, only the total timeout applies.
  */
 export class Watchdog {
   readonly #controller = new AbortController();
@@ -35,7 +35,7 @@ export class Watchdog {
     this.#isPaused = true;
   }
 
-  /** Must be called when the reader has the text: the provider must send more within the silence timeout. */
+  /** Must be called when the reader has the text. From then on the provider must send more within the silence timeout. */
   resume(): void {
     this.#isPaused = false;
     if (this.#hasStarted) this.#waitTimer.refresh();
@@ -43,7 +43,7 @@ export class Watchdog {
     this.#hasStarted = true;
   }
 
-  /** Must be called when the model has finished: what follows is awaited for a shorter time. */
+  /** Must be called when the model has finished. Shortens the silence timeout, because only token counts may follow. */
   finish(): void {
     this.#hasStarted = true;
     this.#restartTimer(Math.min(LINGER_MS, this.#timeouts.silenceMs));

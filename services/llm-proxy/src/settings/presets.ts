@@ -1,8 +1,8 @@
 /** The settings of a known provider's OpenAI-compatible endpoint. */
 export type Preset = {
-  /** Missing when every customer has their own. */
+  /** Missing if each customer has a base URL of their own. */
   baseUrl?: string;
-  /** The variable with the key, unless the file names another; missing when a key is unusual. */
+  /** The environment variable with the API key, unless the file names another one; missing if the provider usually needs no key. */
   apiKeyEnv?: string;
   includeUsage: boolean;
 };
@@ -18,7 +18,7 @@ export const PRESETS = {
     apiKeyEnv: "GEMINI_API_KEY",
     includeUsage: true,
   },
-  // Sends token counts in every stream, and refuses a request for them.
+  // Mistral sends token counts in every stream, and refuses requests that ask for them.
   mistral: { baseUrl: "https://api.mistral.ai/v1", apiKeyEnv: "MISTRAL_API_KEY", includeUsage: false },
   groq: { baseUrl: "https://api.groq.com/openai/v1", apiKeyEnv: "GROQ_API_KEY", includeUsage: true },
   together: { baseUrl: "https://api.together.xyz/v1", apiKeyEnv: "TOGETHER_API_KEY", includeUsage: true },

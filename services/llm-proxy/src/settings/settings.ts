@@ -15,7 +15,7 @@ export type RetryPolicy = {
   /** The wait before the second attempt; doubled before each further one. */
   baseDelayMs: number;
   maxDelayMs: number;
-  /** A provider that asks for a longer wait is not retried. */
+  /** If a provider asks for a longer wait, it is not retried. */
   maxRetryAfterMs: number;
 };
 
@@ -61,7 +61,7 @@ export type OpenAiSettings = CommonSettings & {
   /** Never logged, and sent only to the host of `baseUrl`. */
   apiKey: string | undefined;
   headers: Readonly<Record<string, string>>;
-  /** Whether to request token counts; some servers refuse a request for them. */
+  /** Whether to ask for token counts; some servers refuse requests that do. */
   includeUsage: boolean;
 };
 

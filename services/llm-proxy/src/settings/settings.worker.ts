@@ -29,8 +29,8 @@ function readText(path: string): string {
 const POLL_MS = 1_000;
 
 /**
- * Applies the file's settings whenever its text changes. An invalid file is refused, and the previous settings stay. The file is polled,
- * because a mounted ConfigMap changes by replacing a link to a parent directory, which does not notify a watcher of the file.
+ * Applies the file's settings whenever its text changes. An invalid file is refused, and the previous settings stay. The file is polled:
+ * a mounted ConfigMap changes when a link to a parent directory is replaced, and a watcher of the file gets no event.
  */
 export function watchSettings(
   options: LoadOptions,

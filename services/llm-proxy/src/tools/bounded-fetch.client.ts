@@ -3,8 +3,8 @@ import { type Dispatcher, fetch } from "undici";
 import { failureOf } from "./failures.ts";
 
 /**
- * Returns a fetch that connects through `dispatcher`, follows no redirect, since one would take the secret along, and fails when a
- * response has more than `maxBytes`.
+ * Returns a fetch that connects through `dispatcher`. It follows no redirect, because the redirected request would contain the secret. It
+ * fails if a response has more than `maxBytes`.
  */
 export function boundedFetch(dispatcher: Dispatcher, maxBytes: number): FetchLike {
   return async (url, init = {}) => {

@@ -21,7 +21,7 @@ export function failureOf(status: ToolStatus, detail = ""): ToolFailure {
   return new ToolFailure(status, MESSAGES[status] ?? "the tool cannot be reached", detail);
 }
 
-/** Maps what a tool call threw. The message of an unexpected error is not passed on. */
+/** Maps the error of a tool call to a ToolFailure. Does not pass on the message of an unexpected error. */
 export function toToolFailure(error: unknown): ToolFailure {
   for (const each of chainOf(error)) {
     if (each instanceof ToolFailure) return each;

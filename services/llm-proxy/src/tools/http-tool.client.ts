@@ -61,8 +61,8 @@ async function request(
 }
 
 /**
- * Adds arguments to the query. A parameter of the tool's URL wins over an argument of its name: servers differ in which of two values they
- * obey, and a visitor can make a model send any argument.
+ * Adds arguments to the query. Leaves out an argument if the tool's URL already has a parameter of that name: servers differ in which of
+ * two values they use, and a visitor can make a model send any argument.
  */
 function addQuery(url: URL, args: Record<string, unknown>): void {
   const ownNames = new Set([...url.searchParams.keys()].map(parameterName));

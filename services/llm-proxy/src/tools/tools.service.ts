@@ -42,7 +42,7 @@ export class Tools {
     this.#offers = new McpOffers(this.#mcp);
   }
 
-  /** Opens the tools of a generation, which must close the toolbox at its end. A tool that cannot be opened is left out and logged. */
+  /** Opens the tools of a generation. The caller must close the toolbox. Logs and leaves out a tool that cannot be opened. */
   async open(tools: readonly Tool[], owner: ToolsOwner, signal: AbortSignal): Promise<Toolbox> {
     const { now, settings } = this.#deps;
     const sessions: McpSession[] = [];

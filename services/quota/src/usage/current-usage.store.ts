@@ -37,7 +37,7 @@ const NEAR = `${CURRENT_USAGE}
   FROM current_usage WHERE cap > 0 AND used >= cap * $1::float8 AND workspace_id IS NOT NULL
   ORDER BY ratio DESC, workspace_id LIMIT $2`;
 
-/** Returns the usage of every plan, and the `limit` workspaces with the highest share of their cap from `share` on. */
+/** Returns the usage of every plan, and up to `limit` workspaces that have used at least `share` of their cap, highest first. */
 export async function readCurrentUsage(
   database: Database,
   { share, limit }: { share: number; limit: number },

@@ -23,7 +23,7 @@ const PAGE = `
   ORDER BY w.workspace_id
   LIMIT $3`;
 
-/** Lists workspaces with their usage of a month ("YYYY-MM"): at most `limit`, by ID, starting behind the ID `after`. */
+/** Lists workspaces with their usage of a month ("YYYY-MM"): at most `limit`, ordered by ID, with IDs after `after`. */
 export async function listUsage(
   database: Database,
   month: string,

@@ -10,8 +10,8 @@ export type Settlement = { workspaceId: string; turnId: string; outcome: Outcome
 
 export type Settled = { workspaceId: string; turnId: string; outcome: Outcome };
 
-// One statement. The upsert locks the usage row, so used + held < cap holds under concurrency. If the same turn reserves twice
-// concurrently, the reservation's primary key fails the second statement, which also rolls back its usage.
+// One statement. The upsert locks the usage row, so used + held < cap holds under concurrency. If two calls reserve the same turn
+// concurrently, the second statement violates the primary key of quota.reservations, which also rolls back its change of the usage.
 const RESERVE = `
   WITH plan AS (
     SELECT w.plan, p.monthly_cap AS cap, date_trunc('month', now() AT TIME ZONE 'UTC')::date AS month
@@ -54,7 +54,7 @@ export async function reserve(
   turnId: string,
 ): Promise<Reservation | undefined> {
   const reservation = await reserveWithRetry(database, workspaceId, turnId);
-  // A concurrent call for the same turn may have taken the last message. That hold is this turn's too.
+  // If a concurrent call for the same turn took the last message, this turn has that hold. A second attempt returns it.
   const isHeldByOtherCall = reservation?.status === "exceeded" && (await isReserved(database, workspaceId, turnId));
   return isHeldByOtherCall ? reserveWithRetry(database, workspaceId, turnId) : reservation;
 }

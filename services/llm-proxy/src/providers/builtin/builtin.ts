@@ -21,7 +21,7 @@ function lastUserMessage(prompt: Prompt): string {
   return prompt.messages.findLast((message) => message.role === Role.USER)?.content ?? "";
 }
 
-/** Splits a text after every `count` words. The parts joined are the text. */
+/** Splits a text after every `count` words, and keeps the white space: the joined parts are the text. */
 function splitWords(text: string, count: number): string[] {
   return text.match(new RegExp(`(?:\\s*\\S+){1,${count}}\\s*`, "g")) ?? [];
 }

@@ -6,7 +6,7 @@ const DO_NOT_KNOW =
   "Sorry, I don't know. I can only answer from the documents I was given, and I found nothing about that in them.";
 const MAX_QUOTE_CHARACTERS = 700;
 
-/** Answers a message with sentences of the passages and their sources, or says that the passages do not contain the answer. */
+/** Answers a message with sentences of the passages and their sources, or with DO_NOT_KNOW if the passages contain no answer. */
 export function extract(message: string, passages: readonly Passage[], terms: readonly QueryTerm[] = []): string {
   const greeting = replyToGreeting(message);
   if (greeting !== undefined) return greeting;

@@ -5,13 +5,13 @@ const GREETINGS = new Set(
     " ",
   ),
 );
-/** Words of a message that thanks. */
+/** Words that a message of thanks may consist of. */
 const THANKS = new Set(
   "thanks thank you thx ty cheers much very so many a lot great ok okay cool perfect danke vielen dank merci gracias grazie obrigado tak tack".split(
     " ",
   ),
 );
-/** The words of which such a message has at least one. */
+/** A message of thanks contains at least one of these. */
 const THANKING = new Set("thanks thank thx ty cheers danke dank merci gracias grazie obrigado tak tack".split(" "));
 const MAX_WORDS = 5;
 

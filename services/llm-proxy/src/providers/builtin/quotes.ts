@@ -7,14 +7,14 @@ import { isMisspelling, termsOf, wordsOf } from "./terms.ts";
 export type Quote = { passage: Passage; text: string; score: number };
 
 type Thresholds = {
-  /** The share of the query's weight that a sentence with its title, or a passage, must contain to be an answer. */
+  /** The share of the query's weight that an answer needs: a sentence with its title (SEARCH), or a whole passage (PASSAGE). */
   minCoverage: number;
   /** The share of the best quote's score that another quote needs. */
   minRelativeScore: number;
   maxQuotes: number;
 };
 
-/** For weights of the word search, which know the bot's whole knowledge. */
+/** For weights of the word search, which are computed from the bot's whole knowledge. */
 const SEARCH_THRESHOLDS: Thresholds = { minCoverage: 0.38, minRelativeScore: 0.6, maxQuotes: 5 };
 /** For weights from the passages alone, which are less reliable. */
 const PASSAGE_THRESHOLDS: Thresholds = { minCoverage: 0.5, minRelativeScore: 0.85, maxQuotes: 2 };
@@ -22,7 +22,7 @@ const PASSAGE_THRESHOLDS: Thresholds = { minCoverage: 0.5, minRelativeScore: 0.8
 const MAX_QUERY_TERMS = 48;
 /** Sentences around the best ones are added until a quote has this length. */
 const FULL_CHARACTERS = 500;
-/** No sentence is added that makes a quote longer than this. */
+/** A sentence is not added if it would make the quote longer than this. */
 const MAX_CHARACTERS = 600;
 /** The value of a term in the title, relative to one in the sentence. */
 const TITLE_VALUE = 0.6;
@@ -31,7 +31,7 @@ const COST_PER_THOUSAND_CHARACTERS = 0.1;
 const SUBJECT_VALUE = 0.2;
 const RANK_COST = 0.03;
 
-/** The terms of a message with their weights. A rare term tells more about what the message is about, so it weighs more. */
+/** The terms of a message with their weights. A rare term shows better what the message is about, so it weighs more. */
 type Query = { weights: ReadonlyMap<string, number>; total: number; isFromSearch: boolean };
 
 type PassageTerms = {
@@ -73,7 +73,7 @@ export function bestQuotes(message: string, passages: readonly Passage[], terms:
 function hasAnswer(query: Query, candidates: readonly PassageTerms[]): boolean {
   if (!query.isFromSearch)
     return candidates.some((each) => coverage(query, each.all) >= PASSAGE_THRESHOLDS.minCoverage);
-  // Square roots make the weights more even than for ranking, so that one rare word of the visitor's does not decide alone.
+  // Square roots make the weights more even than for ranking, so that one rare word of the message does not decide alone.
   const evenWeights = new Map([...query.weights].map(([term, weight]) => [term, Math.sqrt(weight)]));
   const evenQuery = toQuery(evenWeights, true);
   return candidates.some(({ terms, title }) =>
@@ -96,7 +96,7 @@ function analyse(passage: Passage, language: Language): PassageTerms {
   };
 }
 
-/** Weights terms by their rarity in the passages. A term that is in none is first replaced by the term that it misspells, if any. */
+/** Weights terms by their rarity in the passages. First replaces a term that is in none of them by the term that it misspells. */
 function queryOfPassages(terms: readonly string[], candidates: readonly PassageTerms[]): Query {
   const vocabulary = new Set(candidates.flatMap((each) => [...each.all]));
   const corrected = terms.map((term) =>
@@ -149,7 +149,7 @@ function bestSentences(query: Query, { passage, title, sentences, terms, subject
   return { passage, text: joinSentences(withContext(sentences, best)), score: best.score };
 }
 
-/** Adds the sentences before the best ones, which these may refer to, then the sentences after them, as long as they fit. */
+/** Adds sentences to the best ones while they fit: first those before, to which the best ones may refer, then those after. */
 function withContext(sentences: readonly string[], best: { from: number; to: number }): string[] {
   let { from, to } = best;
   for (;;) {

@@ -2,7 +2,10 @@ import { createParser, type EventSourceMessage } from "eventsource-parser";
 
 /** One event may hold a very long text. */
 const MAX_EVENT_CHARACTERS = 8 * 1024 * 1024;
-/** A comment that was an event before its first byte or the line break before it was lost. Providers' own comments are words, or empty. */
+/**
+ * Matches a comment that was an event until its first byte, or the line break before it, was lost. Providers' own comments are words, or
+ * empty.
+ */
 const EVENT_AS_COMMENT = /^d?ata:|\{\s*"/;
 
 /**

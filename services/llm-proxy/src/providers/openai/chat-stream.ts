@@ -90,7 +90,7 @@ export class ChatStreamReader {
     this.#hasText ||= text !== "";
     const toolCalls = field(delta, "tool_calls", Array.isArray);
     if (toolCalls !== undefined) this.toolCalls.push(toolCalls);
-    // A completion that ends in tool calls but has none has lost them.
+    // A completion with the finish reason `tool_calls` but without tool calls has lost them.
     if (choice.finish_reason === "tool_calls" && !this.toolCalls.hasBegun) throw faultOf("malformed");
     if (typeof choice.finish_reason === "string" && choice.finish_reason !== "") {
       this.isFinished = true;
@@ -170,7 +170,7 @@ const STATUS_OF_CODE: Record<string, number> = {
   server_error: 500,
 };
 
-/** The failure of an error inside a stream that began with 200: by its HTTP status if it names one, else by its code. */
+/** Maps an error inside a stream that began with 200: by the HTTP status that its fields name, else to the reason `stream_error`. */
 function failureOfError(error: unknown): ProviderFailure {
   const body: ErrorBody = typeof error === "object" && error !== null ? error : {};
   for (const value of [body.code, body.status, body.type]) {

@@ -78,7 +78,7 @@ describe("a changed byte", () => {
           body[at] = byte;
           const outcome = read(body, bytesPerRead);
           if (!outcome.isComplete) errors++;
-          // Valid JSON with another string in it is the provider's word: only TLS and TCP checksums can detect the change.
+          // A changed string in valid JSON is indistinguishable from what the provider sent: only TLS and TCP checksums detect it.
           const expected = (isInString[at] ? textOf(body) : undefined) ?? TEXT;
           expectText(outcome, expected, `byte ${at} as ${byte}: ${show(body, at)}`);
         }

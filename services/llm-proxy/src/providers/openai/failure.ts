@@ -2,7 +2,7 @@ import type { APIError } from "openai";
 import { failureOfStatus, ProviderFailure } from "../failure.ts";
 import { retryAfterMs } from "../retry.ts";
 
-/** Maps what the SDK throws in place of a successful response: the provider refused the request, or it could not be reached. */
+/** Maps an error that the SDK throws instead of a successful response: the provider refused the request, or it is unreachable. */
 export function failureOfRequest(error: unknown): ProviderFailure {
   if (isRefusal(error)) {
     const { status, headers, code, type } = error;
@@ -15,7 +15,7 @@ export function failureOfRequest(error: unknown): ProviderFailure {
     : new ProviderFailure("provider_error", "connect", { retryable: true, fault: true, detail });
 }
 
-/** Maps what reading a response's body threw: the connection was closed or reset before the end. */
+/** Maps an error while reading a response's body: the connection was closed or reset before the end. */
 export function failureOfBody(error: unknown): ProviderFailure {
   const detail = error instanceof Error ? error.name : typeof error;
   return new ProviderFailure("provider_error", "truncated", { retryable: true, fault: true, detail, cause: error });

@@ -14,7 +14,7 @@ export type Context = {
   report: (result: Promise<Result>) => Promise<void>;
   /** Writes a progress line to stderr, except with --json. */
   progress: (line: string) => void;
-  /** Writes an error to stderr, after which the command continues. */
+  /** Writes an error to stderr. The command then continues. */
   warn: (message: string) => void;
   /** Whether --json is set. */
   asJson: () => boolean;

@@ -61,7 +61,7 @@ function pathOf(url: string): string {
   return url.slice(0, url.search(/\?|$/));
 }
 
-/** Our own encoding, two that proxies and a server may decode, and one pass that finds nothing left to decode. */
+/** One pass for our own encoding, two for encodings that proxies and a server may decode, and one that finds nothing left to decode. */
 const MAX_DECODINGS = 4;
 const UNSAFE = /[\p{Cc}\uFFFD]/u;
 /** Segments that some servers treat as empty, "." or "..": Java servers cut a segment at its semicolon, Windows trims dots and spaces. */

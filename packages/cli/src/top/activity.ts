@@ -137,7 +137,7 @@ function buckets(series: readonly Point[]): Buckets {
   return sums;
 }
 
-/** Counts refusals: requests before the stream by code, and streams ended by the quota or a moderation pattern. */
+/** Counts requests that were refused before their stream began, by code, and streams that the quota or a moderation pattern ended. */
 function refusals(since: Sample | undefined, latest: Sample): Activity["refusals"] {
   const counters: [name: string, label: string, keep: (labels: Labels) => boolean][] = [
     // Older edges have only the counter of refused streams.

@@ -8,7 +8,7 @@ let loadCount = 0;
  * module first; `import()` then uses the loaded module. The page needs no trusted-types policy for either.
  */
 async function load([file, integrity]: HashedFile, { base, nonce }: Options): Promise<PanelModule> {
-  // The browser remembers a failed module by its URL. A fragment makes the URL new and the request the same.
+  // The browser caches a failed module by its URL. A new fragment changes the URL, but not the request.
   const url = `${base}widget/${file}${loadCount++ ? `#${loadCount}` : ""}`;
   const link = document.createElement("link");
   link.rel = "modulepreload";

@@ -69,7 +69,7 @@ function mustReconnect(error: unknown): error is Error {
 
 function closeIdle(pool: Database): void {
   for (let count = pool.idleCount; count > 0; count--) {
-    // Rejects if the pool is closed, which closes the idle connections too.
+    // Rejects if the pool is closed. Closing the pool has then closed the idle connections.
     pool.connect().then(
       (connection) => connection.release(true),
       () => undefined,

@@ -30,7 +30,7 @@ export type CallGuard = {
 };
 
 export type GrpcServer = {
-  /** Serves a service, to multiplexed calls too. Once per server, before `listen`. */
+  /** Serves a service, to plain and multiplexed calls. Call it once per server, before `listen`. */
   serve<S extends DescService>(service: S, implementation: ServiceImplementation<S>, guard: CallGuard): void;
   /** Binds the port, then reports SERVING. */
   listen(): Promise<void>;

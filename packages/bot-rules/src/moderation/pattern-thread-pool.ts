@@ -48,8 +48,8 @@ type QueuedJob = {
 
 /**
  * Thread pool for matching and checking patterns. Patterns and texts that are slow on purpose cannot delay other workspaces: the event
- * loop stays free, and a workspace runs one job at a time within its share of a thread's time. A job that exceeds a limit is refused; the
- * caller must then treat its text as unmoderated and not show it.
+ * loop stays free, and each workspace runs one job at a time and has a limited share of a thread's time. A job that exceeds a limit is
+ * refused. The caller must then treat its text as unmoderated and not show it.
  */
 export class PatternThreadPool {
   readonly #log: PatternThreadPoolDeps["log"];

@@ -15,8 +15,8 @@ const MAX_SLICE_CHARACTERS = 4_000;
 
 /**
  * Passes a reply on as it arrives, but never a character that a pattern matches. It holds back as many characters as the longest possible
- * match of any pattern has, so that no later match can include a character that was released. A match counts when more text follows it
- * or the reply has ended, because an assertion after it (`\b`, `$`) depends on that.
+ * match has. So no later match can include a character that was released. A match counts only if more text follows it or the reply has
+ * ended, because an assertion at its end (`\b`, `$`) depends on that.
  */
 export class ReplyFilter {
   readonly #matchText: MatchText;

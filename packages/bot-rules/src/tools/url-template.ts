@@ -68,8 +68,9 @@ const UNSAFE = /[\p{Cc}\uFFFD]/u;
 const DOTS = /^[.\s]*(;|$)/;
 
 /**
- * Returns whether the expanded path has the same segments as the template's path with "x" for each argument, even if a server decodes it
- * more than once. For example, nginx decodes a path before routing: it routes /orders/..%2Fadmin like /admin.
+ * Returns whether the arguments leave the path's structure unchanged. `reference` is the template's path with "x" for each argument. The
+ * expanded path must have as many segments, and a server must not treat a changed segment as empty, "." or "..". This must hold even if a
+ * server decodes the path more than once. For example, nginx decodes a path before routing: it routes /orders/..%2Fadmin like /admin.
  */
 function keepsPath(reference: string, expanded: string): boolean {
   const [expected, segments] = [segmentsOf(reference), segmentsOf(expanded)];

@@ -30,8 +30,8 @@ async function load([file, integrity]: HashedFile, { base, nonce }: Options): Pr
 }
 
 /**
- * Loads the panel that this launcher was built with. If that fails, it loads the current panel from the manifest:
- * after an upgrade, a page that was already open asks for a file that no longer exists.
+ * Loads the panel that this launcher was built with. After an upgrade, a page that was already open asks for a file
+ * that no longer exists. So if the load fails, this function loads the current panel from the manifest.
  */
 export async function loadPanel(options: Options): Promise<PanelModule> {
   try {

@@ -73,7 +73,7 @@ async function readDocuments({ config, warn }: Context, files: readonly string[]
   throw last;
 }
 
-/** Returns the titles and rows of a document table, with the number of embedded chunks if embeddings are on. */
+/** Returns the titles and rows of a document table. If `hasEmbeddings`, they include the number of embedded chunks. */
 export function sourceRows(sources: readonly Source[], hasEmbeddings = false): [titles: string[], rows: Cell[][]] {
   const embedded = <T extends Cell>(cell: T): T[] => (hasEmbeddings ? [cell] : []);
   return [

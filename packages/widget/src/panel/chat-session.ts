@@ -81,7 +81,7 @@ export class ChatSession {
     this.#turn?.abort();
   }
 
-  /** Stops the turn, forgets the session and starts a new one. */
+  /** Stops the running turn, forgets the session and starts a new session. */
   reset(): void {
     this.stop();
     this.#store.reset();
@@ -159,7 +159,7 @@ export class ChatSession {
     }
   }
 
-  /** Shows a countdown beside the message. Resolves when it is over or the signal is aborted. */
+  /** Shows a countdown beside the message. Resolves when the countdown is over or the signal is aborted. */
   async #countDown(entry: Entry, seconds: number, signal: AbortSignal): Promise<void> {
     for (let waitS = seconds; waitS > 0 && !signal.aborted; waitS--) {
       this.#active = { entry, waitS };

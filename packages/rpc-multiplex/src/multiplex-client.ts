@@ -72,7 +72,7 @@ export class MultiplexClient implements CallTransport {
 
   /**
    * Opens a stream to each replica that answers, and retires the previous streams. The channel's round robin gives consecutive streams to
-   * consecutive replicas, unless another call comes between. So when two streams reach no new replica, all replicas are found.
+   * consecutive replicas, unless another call comes between. So when two streams in a row reach no new replica, all are found.
    */
   async #renewStreams(): Promise<void> {
     if (this.#isRenewing || !this.#isConnected()) return;

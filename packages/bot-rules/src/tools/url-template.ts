@@ -69,8 +69,9 @@ const DOTS = /^[.\s]*(;|$)/;
 
 /**
  * Returns whether the arguments leave the path's structure unchanged. `reference` is the template's path with "x" for each argument. The
- * expanded path must have as many segments, and a server must not treat a changed segment as empty, "." or "..". This must hold even if a
- * server decodes the path more than once. For example, nginx decodes a path before routing: it routes /orders/..%2Fadmin like /admin.
+ * expanded path must have as many segments. A server must not treat a changed segment as empty, "." or "..", and the segment must have no
+ * control character and no invalid UTF-8. All of this must hold even if a server decodes the path more than once. For example, nginx
+ * decodes a path before routing: it routes /orders/..%2Fadmin like /admin.
  */
 function keepsPath(reference: string, expanded: string): boolean {
   const [expected, segments] = [segmentsOf(reference), segmentsOf(expanded)];

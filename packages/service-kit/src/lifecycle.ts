@@ -28,8 +28,8 @@ export class Lifecycle {
   }
 
   /**
-   * Runs every closer. If one fails or times out, logs it and continues with the next. Returns whether all closers ended within
-   * `timeoutMs`. A second call returns the result of the first.
+   * Runs every closer. If one fails or times out, logs it and continues with the next. Returns whether it reached the end of the list
+   * within `timeoutMs`. A second call returns the result of the first.
    */
   close(timeoutMs: number = STOP_WITHIN_MS): Promise<boolean> {
     this.#closing ??= withTimeout(timeoutMs, this.#closeAll()).then(

@@ -128,7 +128,10 @@ function datasourceVariable(): object {
   };
 }
 
-/** One Prometheus may watch several installations, a namespace each. Without namespace labels, only "All" can be selected. */
+/**
+ * Returns the variable that selects a namespace. One Prometheus may watch several installations, each in its own namespace. If the metrics
+ * have no label `namespace`, only "All" can be selected.
+ */
 function namespaceVariable(): object {
   const query = "label_values(parley_streams_open, namespace)";
   return {

@@ -16,7 +16,7 @@ export type Panel = {
   shows: string;
   /** The values of a healthy installation. */
   normal: string;
-  /** Which values need an operator, and what to do. `_Title_` names another panel, a word in Parley… an alert. */
+  /** Which values need an operator, and what to do. `_Title_` names another panel, and a word such as `Parley…` names an alert. */
   act: string;
   unit: Unit;
   queries: readonly Query[];

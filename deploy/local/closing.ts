@@ -1,9 +1,9 @@
-/** A stack of cleanup functions that run when the start ends. */
+/** A stack of cleanup functions, which run when the start command stops or fails. */
 export class Closing {
   readonly #closers: (() => Promise<void> | void)[] = [];
   readonly #abandoners: (() => void)[] = [];
 
-  /** Adds a cleanup function. `abandon` is its non-waiting form for an immediate exit; it may run before or after `close`. */
+  /** Adds a cleanup function. For an immediate exit, `abandon` does the same without waiting. It may run before or after `close`. */
   add(close: () => Promise<void> | void, abandon?: () => void): void {
     this.#closers.push(close);
     if (abandon) this.#abandoners.push(abandon);

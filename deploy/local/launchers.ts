@@ -27,7 +27,7 @@ export async function watchLaunchers(onGone: () => void): Promise<void> {
 
 /**
  * Returns this process and its ancestors up to the package manager: the script's shell, pnpm, and npx with its shell if npx started
- * pnpm. Ancestors above may exit.
+ * pnpm. The ancestors above them may exit.
  */
 export async function findLaunchers(pid: number, read: ReadProcess): Promise<ProcessEntry[]> {
   const chain: ProcessEntry[] = [];

@@ -1,5 +1,5 @@
 export type LogLine = {
-  /** A `fatal` line is shown with the exit of the process that it causes. */
+  /** A `fatal` line is shown together with the exit of its process, which it explains. */
   level: "info" | "warn" | "error" | "fatal";
   /** The text for the user. */
   text: string;

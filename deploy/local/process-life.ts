@@ -21,7 +21,7 @@ export type ProcessSpec = {
 
 /** One run of a process, from start to exit. */
 export type ProcessRun = {
-  /** Resolves to true when the process is ready, or to false when it exits before. */
+  /** Resolves to true when the process is ready, or to false if it exits first. */
   ready: Promise<boolean>;
   ended: Promise<ProcessExit>;
   /** Sends SIGTERM. */

@@ -10,7 +10,7 @@ import { createTerminal } from "./terminal.ts";
 
 /** The exit code of a program that SIGINT ended. */
 const EXIT_INTERRUPTED = 130;
-/** The terminal and a package manager may both deliver the same Ctrl-C within this time. */
+/** Within this time, a second signal may be the same Ctrl-C, delivered by both the terminal and a package manager. */
 const DUPLICATE_SIGNAL_MS = 200;
 
 const terminal = createTerminal(process.stdout, process.stderr);

@@ -21,7 +21,7 @@ export type RestartPolicy = {
   /** Delay before the first restart. Each further restart doubles it. */
   firstDelayMs: number;
   maxDelayMs: number;
-  /** After running this long, the next delay is the first one again. */
+  /** After a run of at least this length, the next delay is `firstDelayMs` again. */
   stableAfterMs: number;
 };
 

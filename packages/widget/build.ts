@@ -9,7 +9,8 @@ import type { HashedFile } from "./src/shared/hashed-file.ts";
 
 const SOURCE = join(import.meta.dirname, "src");
 
-// The oldest versions with every API that the widget uses; AbortSignal.any is the newest. Older ones show no launcher.
+// The oldest versions with every API that the widget uses; AbortSignal.any is the newest API. Older browsers show no
+// launcher.
 const BROWSERS = ["chrome119", "firefox124", "safari17.4"];
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -19,7 +20,10 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
 };
 
-/** Imports style sheets as minified text, for constructed style sheets. A strict policy would block a style element. */
+/**
+ * Imports style sheets as minified text, for constructed style sheets. A strict content security policy would block a
+ * style element.
+ */
 const cssAsText: Plugin = {
   name: "css-as-text",
   setup(bundler) {
@@ -109,7 +113,10 @@ export async function buildWidget(directory: string): Promise<Manifest> {
   return manifest;
 }
 
-/** Writes the language files with one hash of them all. A hash for each language would make the panel larger. */
+/**
+ * Writes the language files. Their names have one common hash, because the panel contains it: a hash for each language
+ * would make the panel larger.
+ */
 async function buildLanguages(output: Output): Promise<[hash: string, languages: string[]]> {
   const names = (await readdir(join(SOURCE, "lang"))).toSorted();
   const texts = await Promise.all(names.map((name) => readFile(join(SOURCE, "lang", name), "utf8")));

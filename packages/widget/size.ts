@@ -11,8 +11,8 @@ const KB = 1000;
 export const LIMITS = { launcher: 4 * KB, total: 15 * KB };
 
 /**
- * Returns sizes in bytes after gzip: of the launcher, which a page loads before the visitor opens the widget, and of
- * the launcher, the panel and the largest language together.
+ * Returns sizes in bytes after gzip. `launcher` is what a page loads before the visitor opens the widget. `total` is the
+ * launcher, the panel and the largest language together.
  */
 export function measure(manifest: Manifest): { launcher: number; total: number } {
   const size = (file: string) => manifest.files[file]?.gzipBytes ?? Number.POSITIVE_INFINITY;

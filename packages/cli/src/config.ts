@@ -4,7 +4,7 @@ import type { AdminService } from "./admin/service.ts";
 
 export type Config = ReturnType<typeof readConfig>;
 
-/** The variables that child processes inherit. Secrets are not among them. */
+/** The variables that child processes inherit. None of them is a secret. */
 const MACHINE_VARIABLES = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "NODE_EXTRA_CA_CERTS"];
 
 /** Reads the CLI's environment. Throws a ConfigError that lists every problem. */

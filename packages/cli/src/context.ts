@@ -8,13 +8,13 @@ export type Context = {
   config: Config;
   /** Calls the admin services of the target. */
   admin: Admin;
-  /** Returns the installation that the environment names, or else the one on this machine. */
+  /** Returns the installation that the environment names. If it names none, returns the one on this machine. */
   target: () => Promise<AdminTarget>;
   /** Writes the command's result as text or JSON. */
   report: (result: Promise<Result>) => Promise<void>;
   /** Writes a progress line to stderr, except with --json. */
   progress: (line: string) => void;
-  /** Writes an error to stderr, after which the command continues. */
+  /** Writes an error to stderr. The command then continues. */
   warn: (message: string) => void;
   /** Whether --json is set. */
   asJson: () => boolean;

@@ -7,7 +7,7 @@ import { MAX_CALL_MS, MultiplexStream } from "./multiplex-stream.ts";
 const MAX_REQUEST_BYTES = 64 * 1024;
 /** How often the streams are replaced: a new replica soon gets its share of calls, and a stopping one soon loses its streams. */
 const RENEW_AFTER_MS = 500;
-/** How long a peer is called without multiplexing after it has answered that it does not know Carry. */
+/** How long calls to a peer are not multiplexed after it has answered Carry with UNIMPLEMENTED. */
 const UNIMPLEMENTED_RETRY_MS = 60_000;
 
 export type MultiplexOptions = {
@@ -20,9 +20,9 @@ export type MultiplexOptions = {
 };
 
 /**
- * Sends many calls on one gRPC stream per replica, which costs a fraction of a gRPC call each. If no stream is open, or a call cannot be
- * multiplexed, it goes to the fallback: no call waits for a stream. A unary call whose stream is lost is repeated by the fallback, so every
- * unary method must be idempotent.
+ * Sends many calls on one gRPC stream per replica. A multiplexed call costs a fraction of a gRPC call. If no stream is open, or a call
+ * cannot be multiplexed, the fallback sends the call: no call waits for a stream. The fallback also repeats a unary call whose stream is
+ * lost, so every unary method must be idempotent.
  */
 export class MultiplexClient implements CallTransport {
   readonly #channel: Client;
@@ -58,7 +58,7 @@ export class MultiplexClient implements CallTransport {
     return this.#streamFor(call, request)?.serverStream(call, request) ?? fallback.serverStream(call);
   }
 
-  /** Returns the next replica's stream, in turn. Undefined if no stream accepts the call. */
+  /** Returns a stream for the call, from the replicas in turn. Undefined if no stream accepts the call. */
   #streamFor({ deadlineMs, signal }: Call, request: Uint8Array): MultiplexStream | undefined {
     if (performance.now() > this.#renewAtMs) void this.#renewStreams();
     if (request.length > MAX_REQUEST_BYTES || deadlineMs - Date.now() > MAX_CALL_MS || signal?.aborted)
@@ -72,7 +72,7 @@ export class MultiplexClient implements CallTransport {
 
   /**
    * Opens a stream to each replica that answers, and retires the previous streams. The channel's round robin gives consecutive streams to
-   * consecutive replicas unless another call comes between, so two streams in a row without a new replica mean that all are found.
+   * consecutive replicas, unless another call comes between. So when two streams in a row reach no new replica, all are found.
    */
   async #renewStreams(): Promise<void> {
     if (this.#isRenewing || !this.#isConnected()) return;

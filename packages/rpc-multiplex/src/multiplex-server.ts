@@ -18,8 +18,8 @@ import { FrameBatcher } from "./frame-batcher.ts";
 const MAX_RESPONSE_BYTES = 15 * 1024 * 1024;
 
 /**
- * Serves `methods` to multiplexed calls too.
- * @param isAuthorized decides by the metadata of a stream. A refused stream is closed before any of its calls is read.
+ * Serves `methods` to multiplexed calls.
+ * @param isAuthorized decides by the metadata of a stream. If it refuses a stream, the server closes it before it reads any of its calls.
  */
 export function serveMultiplexed(
   server: Server,
@@ -130,7 +130,7 @@ class ServerStream {
     }
   }
 
-  /** Aborts the handler, because its caller no longer waits, and drops the call without waiting for the handler. */
+  /** Aborts the handler of a call whose caller no longer waits. Removes the call at once, even if the handler is still running. */
   #abort(callId: number): void {
     const call = this.#pendingCalls.get(callId);
     if (call === undefined) return;

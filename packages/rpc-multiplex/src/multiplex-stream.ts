@@ -76,7 +76,7 @@ export class MultiplexStream {
     return !this.#isRetired && !this.#batcher.isBlocked;
   }
 
-  /** Resolves with the replica's address when it has answered; undefined if it does not answer in time. */
+  /** Resolves with the replica's address when the replica has answered, or with undefined if it does not answer in time. */
   peerAddress(): Promise<string | undefined> {
     return this.#peerAddress;
   }
@@ -155,7 +155,7 @@ export class MultiplexStream {
       pending.abort(error);
     };
     const cancel = () => abort(new RpcError(status.CANCELLED, "cancelled", "cancelled by its caller"));
-    // The deadline applies until the caller has read every response, not only until they have arrived.
+    // The deadline applies until the caller has read every response, even if all responses have arrived before.
     const timer = setTimeout(
       () => abort(new RpcError(status.DEADLINE_EXCEEDED, "deadline_exceeded", "no answer in time")),
       timeoutMs,

@@ -14,12 +14,12 @@ export type ChannelOptions = {
   credentials?: ChannelCredentials;
 };
 
-// Together below 15 s. The timeout gets the larger part, because a peer can be busy for some seconds without being dead.
+// Their sum is below 15 s. The timeout is the larger part, because a peer can be busy for some seconds without being dead.
 const KEEPALIVE_MS = 5_000;
 const KEEPALIVE_TIMEOUT_MS = 9_000;
 /**
- * How many bytes a peer may send on one HTTP/2 stream before we have read them. Multiplexed calls have a window of their own within it. A
- * call with its own stream and a slow reader is paused at its sender.
+ * How many bytes a peer may send on one HTTP/2 stream before we have read them. Multiplexed calls have a window of their own within it. If
+ * a call has its own stream and its reader is slow, the sender pauses.
  */
 const FLOW_CONTROL_WINDOW_BYTES = 64 * 1024;
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;

@@ -41,7 +41,7 @@ export class GrpcTransport implements CallTransport {
     const cancel = () => grpcCall?.cancel();
     this.#writeMetadata(metadata);
     try {
-      // The deadline allows for the longest stream. A peer that cannot be connected to is reported much sooner.
+      // The deadline allows for the longest stream. waitForConnection reports an unreachable peer much sooner.
       await waitForConnection(this.#channel, signal);
       const { path, requestSerialize, responseDeserialize } = method;
       grpcCall = this.#channel.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata, {

@@ -51,7 +51,7 @@ function connect(target: string): Client {
   return channel;
 }
 
-/** Sends a call that does not wait for a connection longer than 5 s. Resolves with the address of the server that answered. */
+/** Sends a call with a deadline of 5 s. Resolves with the address of the server that answered. */
 function call(channel: Client): Promise<string> {
   return new Promise((resolve, reject) =>
     channel.makeUnaryRequest(

@@ -2,7 +2,7 @@ import { TurnOutcome } from "./conversation.ts";
 import { GenerateStatus } from "./llm.ts";
 import { ReserveStatus, SettleOutcome } from "./quota.ts";
 
-// Every translation between the names of an outcome: SQL, protobuf, SSE, metrics and quota. No other file translates them.
+// This file has every translation between an outcome's names in SQL, protobuf, SSE, metrics and quota. No other file translates them.
 
 /** How a turn ended, as the columns `status` of conversation.turns and conversation.messages store it. */
 export type Outcome = "done" | "error" | "blocked" | "quota_exceeded" | "cancelled" | "interrupted";

@@ -127,7 +127,7 @@ test.concurrent(
 test("after one transaction on a server that became read-only, new connections replace all of the pool", async () => {
   const { name, pool, admin } = await openProxied();
   await admin.query("CREATE TABLE entries (id int)");
-  // The setting applies to new connections. The pool's connections stay read-only after it was removed.
+  // The setting applies to new connections only, so the pool's connections stay read-only after its removal.
   await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
   await fill(pool);
   await admin.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`);

@@ -12,7 +12,7 @@ export type DatabaseOptions = {
   /** The name in pg_stat_activity. */
   applicationName: string;
   maxConnections: number;
-  /** Default: QUERY_TIMEOUT_MS. 0 for a role without statement_timeout: no limit. */
+  /** QUERY_TIMEOUT_MS unless set. 0 means no limit, for a role without statement_timeout. */
   queryTimeoutMs?: number;
 };
 
@@ -31,9 +31,9 @@ types.setTypeParser(pg.types.builtins.INT8, Number);
 types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, (text) => new Date(text));
 
 /**
- * Opens a connection pool. The role's statement_timeout bounds the statements on the server. If the server disappears without closing its
- * connections, the query timeout fails a statement without a response, and the pool closes the connection and all idle ones. It does the
- * same if the server is read-only, because after a failover a new connection may lead to the new primary.
+ * Opens a connection pool. On the server, the role's statement_timeout limits each statement. If the server disappears without closing its
+ * connections, a statement without a response fails after the query timeout. The pool then closes that connection and all idle ones. It
+ * also closes them if the server is read-only, because after a failover a new connection may lead to the new primary.
  */
 export function openDatabase(options: DatabaseOptions, log: Logger): Database {
   const pool = new pg.Pool({
@@ -50,7 +50,7 @@ export function openDatabase(options: DatabaseOptions, log: Logger): Database {
   });
   // Without this listener, losing an idle connection ends the process (node-postgres#1790).
   pool.on("error", (error) => log.warn({ error }, "idle database connection lost"));
-  // The same for a connection in use. Its next statement reports the error.
+  // Without this one, losing a connection in use would end the process too. The connection's next statement reports the error.
   pool.on("connect", (connection) => connection.on("error", () => undefined));
   pool.on("release", (error: unknown) => {
     if (!mustReconnect(error)) return;
@@ -69,7 +69,7 @@ function mustReconnect(error: unknown): error is Error {
 
 function closeIdle(pool: Database): void {
   for (let count = pool.idleCount; count > 0; count--) {
-    // Rejects if the pool is closed, which closes the idle connections too.
+    // Rejects if the pool is closed. Closing the pool has then closed the idle connections.
     pool.connect().then(
       (connection) => connection.release(true),
       () => undefined,
@@ -105,8 +105,9 @@ async function inTransaction<T>(database: Database, work: (connection: Connectio
 }
 
 /**
- * Rolls back a transaction that `error` ended, if any, and returns its connection to the pool. Closes the connection instead if the rollback
- * fails, or if the error shows that the server is lost: a ROLLBACK would wait behind the statement that has no response.
+ * Rolls back a transaction and returns its connection to the pool. `error` is the error that ended the transaction, if any. Closes the
+ * connection instead if the rollback fails, or if `error` shows that the server is lost: a ROLLBACK would wait behind the statement that
+ * has no response.
  */
 export async function rollBack(connection: Connection, error?: unknown): Promise<void> {
   if (mustReconnect(error)) return connection.release(error);

@@ -3,7 +3,7 @@ import { startTcpProxy } from "@parley/test-support";
 import { afterEach, expect, test } from "vitest";
 import { listen } from "./testing/listen.ts";
 
-// Tests patches/@grpc__grpc-js: after GOAWAY a connection is still checked by keepalive, and its streams continue.
+// Tests patches/@grpc__grpc-js: after GOAWAY, keepalive still checks the connection, and the connection's streams continue.
 const AGE_MS = 200;
 const KEEPALIVE = { "grpc.keepalive_time_ms": 100, "grpc.keepalive_timeout_ms": 300 };
 const TOKENS = 60;

@@ -18,7 +18,7 @@ export type GrpcServerOptions = {
   port: number;
   /** How long calls in flight may continue after the service starts to stop. */
   drainMs: number;
-  /** The directory with its certificate, its key and the authority's certificate; plain text without. */
+  /** The directory with the server's certificate, its key and the authority's certificate. Without it, the server uses plain text. */
   tlsDir?: string | undefined;
 };
 
@@ -30,7 +30,7 @@ export type CallGuard = {
 };
 
 export type GrpcServer = {
-  /** Serves a service, to multiplexed calls too. Once per server, before `listen`. */
+  /** Serves a service, to plain and multiplexed calls. Call it once per server, before `listen`. */
   serve<S extends DescService>(service: S, implementation: ServiceImplementation<S>, guard: CallGuard): void;
   /** Binds the port, then reports SERVING. */
   listen(): Promise<void>;
@@ -50,7 +50,7 @@ const KIND_STATUS: Record<ErrorKind, status> = {
 const MAX_CONNECTION_AGE_MS = 30_000;
 const MAX_CONNECTION_AGE_GRACE_MS = 360_000;
 
-/** Creates a grpc-js server with the standard health service. When the service stops, it waits for the calls in flight. */
+/** Creates a grpc-js server with the standard health service. When the service stops, the server waits up to `drainMs` for its calls. */
 export function createGrpcServer(options: GrpcServerOptions, lifecycle: Lifecycle): GrpcServer {
   const server = new Server({
     "grpc.keepalive_time_ms": 5_000,

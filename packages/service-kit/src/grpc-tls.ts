@@ -9,8 +9,8 @@ const REFRESH_INTERVAL_MS = 30_000;
 const FILES = { caCertificateFile: "ca.crt", certificateFile: "tls.crt", privateKeyFile: "tls.key" };
 
 /**
- * Returns the credentials of a gRPC server with mutual TLS: it requires a client certificate of the same authority. Plain text without a
- * directory. Throws when a file cannot be read.
+ * Returns the credentials of a gRPC server with mutual TLS: it requires a client certificate of the same authority. Without a directory,
+ * the credentials are for plain text. Throws when a file cannot be read.
  */
 export function serverCredentials(tlsDir: string | undefined): ServerCredentials {
   if (tlsDir === undefined) return ServerCredentials.createInsecure();
@@ -18,7 +18,10 @@ export function serverCredentials(tlsDir: string | undefined): ServerCredentials
   return experimental.createCertificateProviderServerCredentials(certificates, certificates, true);
 }
 
-/** Returns the credentials of a client with mutual TLS. Plain text without a directory. Throws when a file cannot be read. */
+/**
+ * Returns the credentials of a client with mutual TLS. Without a directory, the credentials are for plain text. Throws when a file cannot
+ * be read.
+ */
 export function channelCredentials(tlsDir: string | undefined): ChannelCredentials {
   if (tlsDir === undefined) return ChannelCredentials.createInsecure();
   const certificates = readCertificates(tlsDir);

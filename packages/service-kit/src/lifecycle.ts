@@ -1,6 +1,9 @@
 import type { Logger } from "./logger.ts";
 
-/** How long a service may take to close after its drain. It then exits in any case, so a supervisor must wait longer before it kills it. */
+/**
+ * How long a service may take to close after its drain. After that time it exits in any case. A supervisor must wait longer before it kills
+ * the service.
+ */
 export const STOP_WITHIN_MS = 30_000;
 
 type Closer = { name: string; timeoutMs: number; close: () => Promise<void> | void };
@@ -25,8 +28,8 @@ export class Lifecycle {
   }
 
   /**
-   * Closes everything. Logs a closer that fails or times out, and continues with the next. Returns whether all was done within `timeoutMs`. A
-   * second call returns the result of the first.
+   * Runs every closer. If one fails or times out, logs it and continues with the next. Returns whether it reached the end of the list
+   * within `timeoutMs`. A second call returns the result of the first.
    */
   close(timeoutMs: number = STOP_WITHIN_MS): Promise<boolean> {
     this.#closing ??= withTimeout(timeoutMs, this.#closeAll()).then(

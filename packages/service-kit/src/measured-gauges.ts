@@ -3,8 +3,8 @@ import type { Logger } from "./logger.ts";
 import { createMeasurement } from "./measurement.ts";
 
 /**
- * Registers gauges that are measured on each scrape, all with one call of `measure`. They are NaN if it fails or takes too long. `gauges` has
- * the metric name and help text of each value that `measure` returns.
+ * Registers gauges that are measured on each scrape, all with one call of `measure`. If `measure` fails or takes too long, the gauges are
+ * NaN. `gauges` has the metric name and help text of each value that `measure` returns.
  */
 export function registerMeasuredGauges<K extends string>(
   registry: Registry,

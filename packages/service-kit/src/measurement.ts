@@ -4,8 +4,8 @@ export type MeasurementOptions = {
   /** The name of the measurement in the log. */
   name: string;
   /**
-   * How long a result is reused. A slow measurement is reused for 20 times its duration, so that it occupies at most 5 % of a connection. 0
-   * is for cheap measurements: every scrape measures again.
+   * How long a result is reused. The result of a slow measurement is reused for at least 20 times its duration, so that measuring occupies
+   * at most 5 % of a connection. With 0, for cheap measurements, every scrape measures again.
    */
   everyMs: number;
   /** A monotonic clock in milliseconds. */
@@ -17,8 +17,8 @@ const WAIT_MS = 500;
 const MAX_BUSY_SHARE = 1 / 20;
 
 /**
- * Returns a function that gauges call on each scrape. Concurrent callers share one measurement. It returns undefined if there is no result,
- * as when the database is unavailable.
+ * Returns a function that gauges call on each scrape. Concurrent callers share one measurement. The function returns undefined if there is
+ * no result, for example because the database is unavailable.
  */
 export function createMeasurement<T>(
   measure: () => Promise<T>,

@@ -18,7 +18,7 @@ type TestDatabase = {
   target: Omit<MigrateOptions, "rolePassword">;
 };
 
-/** Creates a database and its administrator, who owns it or may only create schemas in it. */
+/** Creates a database and its administrator. The administrator owns the database or, if not `isOwner`, may only create schemas in it. */
 async function createTestDatabase({ isOwner = true, attributes = "CREATEROLE" } = {}): Promise<TestDatabase> {
   const { url, name, drop } = await createDatabase();
   const suffix = randomBytes(4).toString("hex");
@@ -63,7 +63,7 @@ async function errorOf(work: Promise<unknown>): Promise<string> {
   return error.message;
 }
 
-/** Returns the statements that an error message says to run. */
+/** Returns the statements that an error message asks the operator to run. */
 function remedyOf(message: string): string {
   const [, remedy] = /; run [^:]+: (.+)$/.exec(message) ?? [];
   if (remedy === undefined) throw new Error(`no statement in: ${message}`);
@@ -159,7 +159,7 @@ test.each(["SUPERUSER", "CREATEROLE", "CREATEDB"])(
     );
     expect(await errorOf(migrate(target))).toBe(message);
     await query(url, remedyOf(message));
-    // As the superuser, because the administrator did not create the role.
+    // Migrates as the superuser, because the administrator did not create the role and may not alter it.
     expect(await migrate({ ...target, url, rolePassword: PASSWORD })).toEqual({ applied: ["0001_things"] });
   },
 );
@@ -244,7 +244,7 @@ test("without a password, refuses to migrate until the role exists with its time
       `ALTER ROLE "${role}" SET statement_timeout = '10s'; ALTER ROLE "${role}" SET idle_in_transaction_session_timeout = '15s';`,
   );
   expect(await query(url, `SELECT FROM pg_namespace WHERE nspname = '${SCHEMA}'`)).toEqual([]);
-  // A timeout of 0 is no timeout. One that is set for the database counts.
+  // A timeout of 0 counts as missing. A timeout that is set for the role in this database counts as set.
   await query(url, `ALTER ROLE ${role} SET statement_timeout = 0`);
   await query(url, `ALTER ROLE ${role} IN DATABASE ${name} SET idle_in_transaction_session_timeout = '20s'`);
   expect(await errorOf(migrate(target))).toBe(

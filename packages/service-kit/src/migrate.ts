@@ -13,7 +13,7 @@ export type Migration = {
   down: (knex: Knex) => Promise<void>;
   /**
    * By default a migration is one transaction. It should then lock only one table with traffic, because locking a second one could deadlock
-   * with the traffic. With `transaction: false` each statement commits on its own, and a retry may run it again.
+   * with the traffic. With `transaction: false` each statement commits on its own, and a retry may run a committed one again.
    */
   config?: { transaction: boolean };
   /** For a contraction: the oldest version of Parley that runs on the new schema, such as `0.3.0`. Older versions refuse to migrate it. */
@@ -44,8 +44,9 @@ const LOCK_TIMEOUT = "2s";
 const LOCK_POLL_MS = 100;
 
 /**
- * Migrates one service's schema to this version: creates the role and the schema, then applies the missing migrations. An advisory lock makes
- * concurrent migrators safe. Does not change a newer schema, and throws if this version does not run on it.
+ * Migrates one service's schema to this version: creates the role and the schema, then applies the missing migrations. An advisory lock
+ * makes concurrent migrators safe. If the schema is newer than this version, changes nothing, and throws if this version does not run on
+ * that schema.
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const { schema, role, rolePassword } = options;
@@ -95,8 +96,8 @@ async function withLock<T>(options: MigrateOptions, work: (client: pg.Client) =>
 }
 
 /**
- * Takes the lock that all services of the database share. Polls, because a statement that waits for the lock holds a snapshot, and CREATE
- * INDEX CONCURRENTLY of the lock's holder would wait for that snapshot: a deadlock.
+ * Takes the advisory lock that all services of the database share. Polls, because a statement that waits for the lock would hold a
+ * snapshot. If the lock's holder ran CREATE INDEX CONCURRENTLY, it would wait for that snapshot: a deadlock.
  */
 async function takeLock(client: pg.Client): Promise<void> {
   const tryLock = "SELECT pg_try_advisory_lock(hashtext('parley.migrate')) AS locked";
@@ -119,7 +120,7 @@ async function prepareSchema(client: pg.Client, schema: string): Promise<void> {
 
 /**
  * Returns the newest applied migration that this version does not know, if there is one. Throws if this version does not run on the schema.
- * Knex itself would refuse every unknown migration, or with its check off apply missing migrations on top of it.
+ * Knex itself would refuse every unknown migration. With that check off, it would apply missing migrations on top of the newer schema.
  */
 async function findNewer(
   client: pg.Client,
@@ -168,7 +169,7 @@ async function readOldestVersion(client: pg.Client, schema: string): Promise<str
   return /^needs Parley (\S+) or newer$/.exec(rows[0]?.comment ?? "")?.[1];
 }
 
-/** Negative when `a` is older than `b`. */
+/** Returns a negative number if `a` is older than `b`. */
 function compareVersions(a: string, b: string): number {
   return a.localeCompare(b, "en", { numeric: true });
 }

@@ -7,7 +7,7 @@ export type PeriodicTask = {
   name: string;
   /** The pause between two runs. A function can vary it, so that replicas that started together do not run at the same time. */
   everyMs: number | (() => number);
-  /** Runs the task once. The signal is aborted when the process stops: the run should then leave the rest to the next one. */
+  /** Runs the task once. The signal is aborted when the process stops. The run should then end early and leave its work to a later run. */
   run: (signal: AbortSignal) => Promise<unknown>;
 };
 

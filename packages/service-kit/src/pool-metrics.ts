@@ -2,7 +2,7 @@ import { Gauge, Histogram, type Registry } from "prom-client";
 import type { Connection, Database } from "./database.ts";
 import { DURATION_BUCKETS } from "./metrics.ts";
 
-/** Adds a connection pool to the metrics, with its label `pool`. */
+/** Adds a connection pool to the metrics. `name` is the value of the label `pool`. */
 export type PoolWatch = (name: string, pool: Database) => void;
 
 /** Registers the metrics of a service's connection pools. Returns a function that adds a pool. */

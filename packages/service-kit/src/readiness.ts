@@ -8,9 +8,9 @@ const CACHE_MS = 1_000;
 export type RequiredSchema = { schema: string; migrations: readonly Migration[] };
 
 /**
- * Returns a function that reports whether this replica may receive calls: once its schema has the newest migration that this version knows. It
- * stays true when the database goes away: every replica shares that outage, so an empty endpoint list would replace 503 `unavailable` by
- * refused connections. It checks at most once per second.
+ * Returns a function that reports whether this replica may receive calls. It returns true once the schema has the newest migration that
+ * this version knows. It stays true if the database becomes unavailable, because every replica shares that outage: without any ready
+ * replica, clients would get refused connections instead of 503 `unavailable`. It queries the database at most once per second.
  */
 export function createReadinessProbe(
   database: Database,

@@ -42,7 +42,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await caller.close();
-  // Ends the client's last stream, which stays open for up to a second and for which the server would wait.
+  // Ends the client's last stream. It would stay open for up to a second, and the server would wait for it.
   await wire.close();
   await peer.close();
 });
@@ -52,7 +52,7 @@ const record: Interceptor = (context, next) => {
   return next();
 };
 
-/** The number of gRPC calls by which the calls came: multiplexed calls share the metadata object of their stream. */
+/** Counts the gRPC calls that contained the received calls. Multiplexed calls share the metadata object of their stream. */
 const countStreams = () => new Set(contexts.map(({ metadata }) => metadata)).size;
 
 /** Starts a server with these handlers and returns a client of it. A multiplexed client has an open stream. */
@@ -87,7 +87,7 @@ async function connectThroughProxy(port: number, isMultiplexed = true) {
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
 const echo: UnaryHandler = async ({ workspaceId }) => ({ used: Number(workspaceId) });
-/** Never answers, except the calls by which `startClient` finds its stream. */
+/** Never answers, except to the calls that `startClient` makes until its stream is open. */
 const neverAnswer: UnaryHandler = (request, context) =>
   request.workspaceId === "0" ? echo(request, context) : new Promise(() => undefined);
 
@@ -220,7 +220,7 @@ describe.each([
       const slow = iterate(list("slow"));
       await slow.next();
       expect(await readAll(list("quick"))).toEqual(numbers(total).map(item));
-      // Multiplexed: a window of 16 KiB and the item that waits for it. Plain: what HTTP/2 and grpc-js buffer.
+      // Multiplexed: a window of 16 KiB, and the item that waits for the window. Plain: the items that HTTP/2 and grpc-js buffer.
       expect(produced).toBeLessThanOrEqual(isMultiplexed ? 18 : total / 2);
       const rest = [];
       for (let next = await slow.next(); !next.done; next = await slow.next()) rest.push(...next.value.counted);
@@ -285,7 +285,8 @@ describe("multiplexing", () => {
     await sleep(50);
     await caller.close();
     await expect(last).resolves.toMatchObject({ used: 1 });
-    // The answer for the new stream has arrived by now. To open another one on the closed channel would be an unhandled rejection.
+    // By now the answer for the new stream has arrived. If the client then opened another stream on the closed channel, that would be
+    // an unhandled rejection.
     await sleep(400);
   });
 

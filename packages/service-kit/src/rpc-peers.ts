@@ -19,7 +19,7 @@ export type PeerOptions = {
   /** `host:port`, or a gRPC target such as `dns:///quota-headless:9000`. */
   target: string;
   internalToken: string;
-  /** The directory with our certificate, our key and the authority's certificate; plain text without. */
+  /** The directory with our certificate, our key and the authority's certificate. Without it, the channel uses plain text. */
   tlsDir?: string | undefined;
   /** Counts failed calls. */
   failures?: Counter<"method" | "status">;
@@ -35,8 +35,8 @@ export function readRpcMultiplex(environment: Environment): boolean {
 }
 
 /**
- * Returns a client of a data-plane service; its channel is closed with the process. gRPC retries unary calls when the peer is unavailable, so
- * all of them must be idempotent.
+ * Returns a client of a data-plane service. Its channel closes when the process stops. gRPC retries unary calls when the peer is
+ * unavailable, so every unary method must be idempotent.
  */
 export function connectPeer<S extends DescService>(
   service: S,

@@ -14,8 +14,8 @@ type Settings = {
 
 /**
  * Runs a service: reads its configuration, starts it, and stops it on SIGTERM, on SIGINT, or when its supervisor disconnects from the IPC
- * channel. A second signal exits at once. The exit code is 0 after a clean stop, and 1 if the service could not start or did not stop within
- * `STOP_WITHIN_MS` after its drain.
+ * channel. A second signal exits at once. The exit code is 0 after a clean stop. It is 1 if the service could not start, or did not stop
+ * within `STOP_WITHIN_MS` after its drain.
  */
 export async function run<C extends Settings>(
   service: string,

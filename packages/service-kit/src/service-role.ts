@@ -10,8 +10,8 @@ const ROLE_ATTEMPTS = 20;
 const ROLE_RETRY_MS = 200;
 
 /**
- * Creates the service's login role with its password and timeouts, or sets them on the existing role. Without a verifier the role must exist
- * with its timeouts. If the administrator lacks a privilege, throws an error with the statement to run.
+ * Creates the service's login role with its password and timeouts, or sets them on the existing role. Without a verifier the role must
+ * exist with its timeouts. If the administrator lacks a privilege, throws an error with the statement to run.
  */
 export async function prepareRole(client: pg.Client, role: string, verifier: string | undefined): Promise<void> {
   if (verifier === undefined) await assertRoleIsComplete(client, role);
@@ -20,7 +20,7 @@ export async function prepareRole(client: pg.Client, role: string, verifier: str
 
 async function defineRole(client: pg.Client, role: string, verifier: string): Promise<void> {
   const name = pg.escapeIdentifier(role);
-  // Does not name attributes: only a superuser may write even NOSUPERUSER.
+  // Does not reset attributes such as SUPERUSER, because only a superuser may write even NOSUPERUSER.
   const verb = (await assertUnprivileged(client, role)) ? "ALTER" : "CREATE";
   await addRemedy(await remedyOf(client, role), async () => {
     await client.query(`${verb} ROLE ${name} LOGIN PASSWORD ${pg.escapeLiteral(verifier)}`);
@@ -29,8 +29,8 @@ async function defineRole(client: pg.Client, role: string, verifier: string): Pr
 }
 
 /**
- * Returns the statement that lets the administrator create or alter the role. Since PostgreSQL 16, CREATEROLE does not suffice to alter a role
- * that another role created.
+ * Returns the statement that lets the administrator create or alter the role. Since PostgreSQL 16, CREATEROLE does not suffice to alter a
+ * role that another role created.
  */
 async function remedyOf(client: pg.Client, role: string): Promise<string> {
   const { rows } = await client.query("SELECT FROM pg_roles WHERE rolname = current_user AND rolcreaterole");
@@ -55,7 +55,7 @@ async function assertRoleIsComplete(client: pg.Client, role: string): Promise<vo
   }
 }
 
-/** Returns whether the role exists. Throws when it has attributes that let it leave its own schema. */
+/** Returns whether the role exists. Throws if it has an attribute that a service's role must not have, such as SUPERUSER. */
 async function assertUnprivileged(client: pg.Client, role: string): Promise<boolean> {
   const { rows } = await client.query<{ attributes: string[] }>(
     `SELECT array_remove(ARRAY[CASE WHEN rolsuper THEN 'SUPERUSER' END, CASE WHEN rolcreaterole THEN 'CREATEROLE' END,
@@ -95,8 +95,8 @@ function timeoutStatements(role: string, names: readonly string[]): string[] {
 }
 
 /**
- * Grants the role read and write access to the rows of its schema, and nothing else. If the administrator may not grant something, throws an
- * error with the statements to run; PostgreSQL itself may only warn.
+ * Grants the role read and write access to the rows of its schema, and nothing else. If the administrator may not grant a privilege, throws
+ * an error with the statements to run. PostgreSQL itself may only send a warning.
  */
 export async function grantAccess(client: pg.Client, schema: string, role: string): Promise<void> {
   const database = pg.escapeIdentifier(client.database ?? "");
@@ -155,7 +155,9 @@ function isRefused(error: unknown): error is pg.DatabaseError {
   return sqlState(error) === "42501";
 }
 
-/** Retries `work` when a migration of another database changes the same role. Roles belong to the whole server, and no lock spans databases. */
+/**
+ * Retries `work` when a migration of another database changes the same role. Roles belong to the whole server, and no lock spans databases.
+ */
 async function retryRoleConflicts(work: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -175,8 +177,8 @@ function isRoleConflict(error: unknown): boolean {
 }
 
 /**
- * Logs an error for each timeout that a service's sessions lack, as when its role was created by hand. Never throws: readiness reports an
- * unavailable database.
+ * Logs an error for each timeout that a service's sessions lack, for example because an administrator created the role by hand. Never
+ * throws: readiness reports an unavailable database.
  */
 export async function checkTimeouts(database: Queryable, log: Logger): Promise<void> {
   const names = Object.keys(TIMEOUTS);

@@ -7,7 +7,7 @@
       key: {{ default .env .key }}
 {{- end -}}
 
-{{/* Variables of every container. Node reads one file of additional authorities. */}}
+{{/* Environment variables of every container. Node reads only one file of additional certificate authorities. */}}
 {{- define "parley.commonEnv" -}}
 {{- if .root.Values.caBundle.existingConfigMap }}
 - name: NODE_EXTRA_CA_CERTS
@@ -50,8 +50,8 @@
 {{- end -}}
 
 {{/*
-The gRPC target of a component: the addresses of all replicas, from the headless Service, and that of the ClusterIP Service. After a rollout, cached DNS answers for the first
-may name only replicas that are gone.
+The gRPC target of a component. It names the headless Service, which resolves to every replica, and the ClusterIP Service. After a rollout,
+cached DNS answers for the headless Service may name only replicas that are gone.
 */}}
 {{- define "parley.target" -}}
 {{- $port := include "parley.port" (dict "name" .name "port" "grpc") -}}
@@ -64,7 +64,10 @@ names:///{{ include "parley.host" . }}:{{ $port }},{{ include "parley.clusterIpN
 {{ ternary "https" "http" .root.Values.mtls.opsPorts }}://{{ include "parley.host" (dict "root" .root "name" $service) }}:{{ include "parley.port" (dict "name" .name "port" "ops") }}
 {{- end -}}
 
-{{/* (dict "root" $ "user" "parley_quota" "host" … "port" …). The password is in PGPASSWORD, so it may contain any character. */}}
+{{/*
+A database URL without the password: (dict "root" $ "user" "parley_quota" "host" … "port" …). PGPASSWORD holds the password, so that the
+password may contain any character.
+*/}}
 {{- define "parley.databaseUrl" -}}
 {{- $db := .root.Values.database -}}
 {{- $host := .host | required "database.host is empty: name your PostgreSQL server" -}}

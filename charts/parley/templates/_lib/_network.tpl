@@ -74,7 +74,7 @@ spec:
     - port: {{ .port }}
 {{- end -}}
 
-{{/* Egress to a port of peers outside the release, or of any address if there are none: (dict "peers" … "port" …). */}}
+{{/* Egress to a port of `peers` outside the release: (dict "peers" … "port" …). Without peers, egress to that port of any address. */}}
 {{- define "parley.toPeers" -}}
 - ports:
     - port: {{ .port | int }}

@@ -16,14 +16,14 @@ returns the number and its explanation, as {"count": 30, "explanation": "quota (
 {{/*
 A Deployment's number of replicas, or nothing if the cluster manages it.
 
-Kubernetes resets a field that an upgrade no longer sends, and spec.replicas to 1: the pods are gone before the autoscaler starts new ones. So
-the upgrade that turns autoscaling on sends the live number, and the one that turns it off sends the autoscaler's. `helm template`, and so
-Argo CD, cannot look at the cluster: see docs/install/upgrades.md.
+If an upgrade no longer sends a field, Kubernetes resets it. It resets spec.replicas to 1: the pods are gone before the autoscaler starts
+new ones. So the upgrade that turns autoscaling on sends the live number. The upgrade that turns it off sends the number that the autoscaler
+set. `helm template` cannot look at the cluster, and neither can Argo CD, which runs it: see docs/install/upgrades.md.
 
-Once the autoscaler has changed the number, it owns the field. Server-side apply then keeps the field when Helm does not send it, and would
-fail with a conflict if Helm sent it and the autoscaler changed it during the upgrade. Without server-side apply (operation Update: Helm 3
-and releases installed by it) the field is reset if the last revision had it, which a template cannot see, and conflicts do not exist. So
-the live number is always sent.
+Once the autoscaler has changed the number, it owns the field. With server-side apply, Kubernetes then keeps the field if Helm does not send
+it. If Helm sent it, and the autoscaler changed it during the upgrade, the upgrade would fail with a conflict. So Helm does not send it.
+Without server-side apply (operation Update: Helm 3 and releases installed by it), there are no conflicts, but the field is reset if the
+last revision had it. A template cannot see that, so it always sends the live number.
 */}}
 {{- define "parley.replicas" -}}
 {{- $namespace := .root.Release.Namespace -}}

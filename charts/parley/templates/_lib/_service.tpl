@@ -22,7 +22,7 @@ spec:
     {{- end }}
 {{- end -}}
 
-{{/* A Service with one address that leads to a ready pod. Clients use it beside the headless one: its DNS answer never becomes stale. */}}
+{{/* A Service with one address that leads to a ready pod. Clients use it beside the headless Service: its address never becomes stale. */}}
 {{- define "parley.clusterIpService" -}}
 apiVersion: v1
 kind: Service

@@ -37,7 +37,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Services with a server of their own do not count. */}}
+{{/* Fails if the services may open more than database.maxConnections. Services with a databaseHost of their own do not count. */}}
 {{- define "parley.validate.connections" -}}
 {{- $total := 0 -}}
 {{- $explanations := list -}}
@@ -81,8 +81,8 @@
 {{- end -}}
 
 {{/*
-Not empty if the llm-proxy's NetworkPolicy permits (dict "root" $ "url" …), as far as the values tell. A policy sees the port of a pod and
-not of its Service, so inside the cluster any additional rule is accepted.
+Returns "true" if the llm-proxy's NetworkPolicy permits a URL, as far as the values show: (dict "root" $ "url" …). A policy sees the port of
+a pod, not of its Service. So for a URL inside the cluster, any additional rule is accepted.
 */}}
 {{- define "parley.reachesProvider" -}}
 {{- $policy := .root.Values.networkPolicy -}}

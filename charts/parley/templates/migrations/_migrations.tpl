@@ -1,6 +1,6 @@
 {{/*
 Helm runs hooks by weight before it creates other resources, so all resources that the Job needs are hooks too. `helm uninstall` does not
-delete hooks. So a failed Job is deleted as well, after Helm has printed its log.
+delete hooks, so Helm deletes a failed Job as well, after it has printed the Job's log.
 */}}
 {{- define "parley.hook" -}}
 {{- if .root.Values.migrations.hook }}

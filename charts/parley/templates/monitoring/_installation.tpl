@@ -5,8 +5,8 @@ namespace="{{ .Release.Namespace }}", release="{{ .Release.Name }}"
 
 {{/*
 Limits an expression of files/alerts.yaml to this installation: (dict "root" $ "expr" …). Parley's series are parley_…, parley:…, nodejs_…
-and up. The platform's series have no label `release`: they name their namespace as `namespace=~".+"`, and an object whose name starts with
-`parley-`, which is the installation's full name.
+and up. The platform's series have no label `release`. Their expressions contain `namespace=~".+"` and an object's name that starts with
+`parley-`. This template replaces them with the release's namespace and the installation's full name.
 */}}
 {{- define "parley.ownSeries" -}}
 {{- $selector := printf "${1}{%s, ${2}}" (include "parley.seriesMatchers" .root) -}}

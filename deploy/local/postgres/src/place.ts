@@ -18,8 +18,8 @@ const sharedDir = "/var/lib/parley";
 
 /**
  * Returns where a server's files belong. An ordinary user's data is in `dataDir`. The server cannot run as root, and its user may not
- * be able to enter root's `dataDir`, so root's data and binaries are in `/var/lib/parley`. Existing data of an ordinary user is used
- * in place, as that user.
+ * be able to enter root's `dataDir`, so root's data and binaries are in `/var/lib/parley`. If root starts a server on an ordinary
+ * user's data, the data stays in `dataDir` and the server runs as that user.
  */
 export async function findPlace(dataDir: string, uid = process.getuid?.()): Promise<Place> {
   const requestedDir = resolve(dataDir);

@@ -16,9 +16,9 @@ export async function findPostmaster(dataDir: string): Promise<Postmaster | unde
 }
 
 /**
- * Handles the lock file of a killed server, after findPostmaster found none running. Returns whether there was one. The next server
- * uses the file to check that no process still uses the old shared memory, so the file usually stays. If its PID belongs to another
- * program or to a zombie, PostgreSQL would mistake that process for the server, so the file is removed.
+ * Handles the lock file of a killed server. Requires that findPostmaster found no running server. Returns whether there was a lock
+ * file. The next server uses the file to check that no process still uses the old shared memory, so the file usually stays. If its
+ * PID belongs to another program or to a zombie, PostgreSQL would mistake that process for the server, so the file is removed.
  */
 export async function clearStaleLock(dataDir: string): Promise<boolean> {
   const lock = await readLock(dataDir);
@@ -29,7 +29,7 @@ export async function clearStaleLock(dataDir: string): Promise<boolean> {
   return true;
 }
 
-/** Stops the server with a fast shutdown. After the deadline uses an immediate shutdown, which needs crash recovery. */
+/** Stops the server with a fast shutdown. After the deadline, uses an immediate shutdown; the next start then needs crash recovery. */
 export async function stopPostmaster(pid: number, dataDir: string, deadlineMs = 30_000): Promise<void> {
   for (const [signal, waitMs] of [
     ["SIGINT", deadlineMs],

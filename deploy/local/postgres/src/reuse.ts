@@ -4,8 +4,8 @@ import { LocalPostgresError } from "./errors.ts";
 import { findPostmaster, type Postmaster } from "./postmaster.ts";
 
 /**
- * Waits until the server of this data directory responds and returns it. Returns undefined when none is running, or when it exits
- * meanwhile.
+ * Waits until the server of this data directory responds, and returns it. Returns undefined if no server is running, or if the
+ * server exits during the wait.
  */
 export async function findRunning(
   dataDir: string,

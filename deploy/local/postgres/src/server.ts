@@ -19,7 +19,7 @@ export interface LaunchedServer {
   failure(): Promise<{ error: LocalPostgresError; isTransient: boolean }>;
 }
 
-/** Starts the server in its own session, so that it does not receive the terminal's signals and outlives this process. */
+/** Starts the server in its own session, so that it outlives this process and does not receive the terminal's signals. */
 export async function launch(place: Place, { port, fast }: { port: number; fast: boolean }): Promise<LaunchedServer> {
   const settings = {
     listen_addresses: "127.0.0.1",
@@ -36,7 +36,7 @@ export async function launch(place: Place, { port, fast }: { port: number; fast:
     place.dataDir,
     ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
   ];
-  // A file, because a pipe would close with this process.
+  // Logs to a file, because a pipe would close when this process exits.
   const logPath = join(place.dataDir, "postgres.log");
   const logFile = await open(logPath, logFlags, 0o600);
   try {
@@ -63,8 +63,8 @@ export async function launch(place: Place, { port, fast }: { port: number; fast:
 }
 
 /**
- * Throws when the port is in use. Runs before any file is written. Waits `graceMs` for the remaining processes of a killed server to
- * release the port.
+ * Throws when the port is in use, after waiting `graceMs` for the remaining processes of a killed server to release it. startServer calls
+ * it before it writes any file.
  */
 export async function assertPortFree(port: number, graceMs: number): Promise<void> {
   const deadline = performance.now() + graceMs;

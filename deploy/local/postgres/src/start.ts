@@ -55,7 +55,7 @@ export async function startLocalPostgres(options: LocalPostgresOptions): Promise
   }
 }
 
-/** Same as startLocalPostgres, for a known place of the files. */
+/** Same as startLocalPostgres, for a `place` that the caller chose. */
 export async function startServer(place: Place, options: LocalPostgresOptions): Promise<LocalPostgres> {
   const { port, password, fast = false, log = () => undefined } = options;
   const deadline = performance.now() + startTimeoutMs;

@@ -11,10 +11,8 @@ export interface Embed {
 
 const TITLES = { "/": "Things for the home", "/delivery": "Delivery and returns" } as const;
 
-/** The path of a page of the shop. */
 export type PagePath = keyof typeof TITLES;
 
-/** Returns whether the shop has this page. */
 export function isPage(path: string): path is PagePath {
   return Object.hasOwn(TITLES, path);
 }

@@ -9,14 +9,12 @@ import { readSettings } from "./settings.ts";
 const PUBLIC = join(import.meta.dirname, "../public");
 const FILES = /^\/(?:shop\.css|goods\/[a-z]+\.svg)$/;
 
-/** The options of the shop. */
 export interface SampleShopOptions extends Embed {
   /** 0 for any free port. */
   readonly port: number;
   readonly host: string;
 }
 
-/** The running shop. */
 export interface SampleShop {
   readonly url: string;
   close(): Promise<void>;

@@ -4,8 +4,9 @@ import { PatternSet } from "./pattern-set.ts";
 /** Limit for the sum of the sizes of a bot's patterns. At the limit, the worst text of 4,000 characters takes a thread about 0.2 s. */
 export const MAX_BOT_SIZE = 2_000;
 /**
- * Ordinary patterns compile in about 10 ms; character classes of thousands of characters take much longer. The limit is high enough for
- * ordinary patterns on a busy machine, and low enough that a match job can compile the stored patterns within its own time limit.
+ * Limit for the time to compile a bot's patterns. Ordinary patterns take about 10 ms; character classes of thousands of characters take
+ * much longer. The limit is high enough for ordinary patterns on a busy machine. It is low enough that a match job can compile the stored
+ * patterns within its own time limit.
  */
 const MAX_COMPILE_MS = 1_000;
 

@@ -11,8 +11,8 @@ const COMPOSES_WITH_PRECEDING =
   /^[\p{Default_Ignorable_Code_Point}\p{M}\u1160-\u11ff\ud7b0-\ud7ff\u{16d60}-\u{16d7f}]/u;
 
 /**
- * Returns whether a normalization boundary is before this character: a text can be split there, and normalising both parts gives the same
- * result as normalising the text.
+ * Returns whether a normalization boundary is before this character. At a boundary a text can be split: normalising both parts gives the
+ * same result as normalising the text.
  */
 export function startsCluster(character: string): boolean {
   return character <= "\x7f" || !COMPOSES_WITH_PRECEDING.test(character.normalize("NFKD"));

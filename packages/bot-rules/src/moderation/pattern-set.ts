@@ -2,13 +2,13 @@ import { RE2JS, RE2Set } from "re2js";
 import { compilePattern, type Matcher, toSource } from "./pattern.ts";
 
 /**
- * Largest total size of a group of patterns. One pass over the text matches a group. The automaton of a larger group has more states than
- * fit into AUTOMATON_BYTES.
+ * Largest total size of a group of patterns. One pass over the text matches a group. The automaton of a larger group would have more states
+ * than fit into AUTOMATON_BYTES.
  */
 const GROUP_SIZE = 250;
 /**
- * Memory limit for the automaton of a group. Ordinary patterns need less. re2js clears a full automaton, and matches without one if that
- * does not help. Both take time linear in the text.
+ * Memory limit for the automaton of a group. Ordinary patterns need less. re2js clears a full automaton. If that does not help, it matches
+ * without one. Both take time linear in the text.
  */
 const AUTOMATON_BYTES = 128 * 1024;
 
@@ -37,13 +37,13 @@ export class PatternSet {
       first += count;
       return group;
     });
-    // Twice, because each pattern has a program of its own, which finds the position of a match, besides the group's.
+    // Twice, because a pattern is in two programs: the group's, and its own, which finds the position of a match.
     this.bytes = 2 * sum(this.#matchers.map(({ bytes }) => bytes)) + this.#groups.length * AUTOMATON_BYTES;
   }
 
   /**
-   * Returns the index of the first pattern that matches, -1 if none does. Ignores matches that start before `searchFrom`. Unless the text is
-   * complete, also ignores matches at its end, because text that follows could change them.
+   * Returns the index of the first pattern that matches, -1 if none does. Ignores matches that start before `searchFrom`. Unless the text
+   * is complete, also ignores matches at its end, because text that follows could change them.
    */
   firstMatch(text: string, searchFrom = 0, isTextComplete = true): number {
     for (const { first, set } of this.#groups)

@@ -30,7 +30,7 @@ function startThreads(options: PatternThreadPoolOptions = {}) {
 /** Patterns that are slow to match: each new text adds states to the DFA. */
 const slowPatterns = (count: number) =>
   Array.from({ length: count }, (_, number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`);
-/** As many of these patterns as the size limit permits. A match takes tens of milliseconds. */
+/** As many slow patterns as the size limit permits. A match takes tens of milliseconds. */
 const SLOW = slowPatterns(13);
 const slowText = () =>
   Array.from({ length: 600 }, () => ["buy", "sell", "a", "go "][Math.floor(Math.random() * 4)]).join("");

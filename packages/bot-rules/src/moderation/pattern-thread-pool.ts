@@ -10,7 +10,9 @@ const THREAD_URL = new URL("./thread.ts", import.meta.url);
 const THREAD_COUNT = 2;
 /** The old generation is four times the cache's 16 MiB. A service that uses 165 MiB without threads stays below 350 MiB with two. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
-/** Time limit of a job; its thread is terminated. With the largest patterns that can be saved, a match takes about 0.2 s. */
+/**
+ * Time limit of a job. After it, the job's thread is terminated. With the largest patterns that can be saved, a match takes about 0.2 s.
+ */
 const MAX_JOB_MS = 3_000;
 /** Time limit in the queue. The first job also waits for a thread to start. */
 const MAX_WAIT_MS = 5_000;
@@ -46,8 +48,8 @@ type QueuedJob = {
 
 /**
  * Thread pool for matching and checking patterns. Patterns and texts that are slow on purpose cannot delay other workspaces: the event
- * loop stays free, and a workspace runs one job at a time within its share of a thread's time. A job that exceeds a limit is refused; the
- * caller must then treat its text as unmoderated and not show it.
+ * loop stays free, and each workspace runs one job at a time and has a limited share of a thread's time. A job that exceeds a limit is
+ * refused. The caller must then treat its text as unmoderated and not show it.
  */
 export class PatternThreadPool {
   readonly #log: PatternThreadPoolDeps["log"];

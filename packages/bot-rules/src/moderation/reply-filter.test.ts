@@ -24,7 +24,7 @@ function isReplyPattern(pattern: string): boolean {
   }
 }
 
-/** Filters a reply that arrives in these parts. Returns the released text, and the pattern that has matched. */
+/** Filters a reply that arrives in `parts`. Returns the released text, and the pattern that has matched, if any. */
 async function filterReply(patterns: readonly string[], parts: readonly string[]) {
   const filter = filterOf(patterns);
   let released = "";
@@ -82,7 +82,7 @@ describe("ReplyFilter", () => {
     let released = "";
     for (const [index, character] of [...text].entries()) {
       released += await filter.push(character);
-      // One character more, because an accent could follow the last one.
+      // The filter holds one more character, because an accent could follow the last one.
       expect(released).toBe(text.slice(0, Math.max(0, index + 1 - 1 - 6)));
     }
     expect(released + (await filter.end())).toBe(text);

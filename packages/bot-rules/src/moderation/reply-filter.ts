@@ -8,15 +8,15 @@ export type MatchText = (
   isTextComplete: boolean,
 ) => Promise<{ index: number; maxMatchLength: number }>;
 
-/** A longer run of marks and invisible characters is no readable text. The filter does not wait for its end. */
+/** Limit for a run of marks and invisible characters. A longer run is no readable text, so the filter does not wait for its end. */
 const MAX_PENDING_CHARACTERS = 1_024;
-/** Most text that is added for one match, because the time of a match is proportional to its text. */
+/** The most text that the filter adds before each match, because the time of a match is proportional to its text. */
 const MAX_SLICE_CHARACTERS = 4_000;
 
 /**
  * Passes a reply on as it arrives, but never a character that a pattern matches. It holds back as many characters as the longest possible
- * match of any pattern has, so that no later match can include a character that was released. A match counts when more text follows it
- * or the reply has ended, because an assertion after it (`\b`, `$`) depends on that.
+ * match has. So no later match can include a character that was released. A match counts only if more text follows it or the reply has
+ * ended, because an assertion at its end (`\b`, `$`) depends on that.
  */
 export class ReplyFilter {
   readonly #matchText: MatchText;
@@ -29,7 +29,7 @@ export class ReplyFilter {
   /** Length of the released part of `#normal`. */
   #contextLength = 0;
 
-  /** Requires that all patterns of `matchText` were accepted for replies. */
+  /** Every pattern of `matchText` must have passed requireReplyPattern. */
   constructor(matchText: MatchText) {
     this.#matchText = matchText;
   }

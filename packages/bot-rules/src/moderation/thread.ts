@@ -6,8 +6,8 @@ import { type PatternRefusalCode, PatternRefused } from "./pattern.ts";
 import { PatternSet } from "./pattern-set.ts";
 
 /**
- * A text to match against `patterns`, a JSON array: it is cheap to send and the cache key of the compiled set. For `searchFrom` and
- * `isTextComplete` see PatternSet.firstMatch.
+ * A text to match against `patterns`, a JSON array. JSON, because a string is cheap to send and is the cache key of the compiled set. For
+ * `searchFrom` and `isTextComplete` see PatternSet.firstMatch.
  */
 export type MatchJob = { kind: "match"; patterns: string; text: string; searchFrom: number; isTextComplete: boolean };
 export type CheckJob = Candidate & { kind: "check" };
@@ -72,7 +72,7 @@ parentPort?.on("message", (job: Job) => {
 send({ answer: { kind: "ready" }, workMs: 0 });
 
 function workClockMs(): number {
-  // Node.js 22, which runs Parley only where no Node.js comes with the packages, cannot measure a thread's CPU time.
+  // Node.js 22 cannot measure a thread's CPU time. Parley runs on it only where no Node.js comes with the packages.
   if (process.threadCpuUsage === undefined) return performance.now();
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;

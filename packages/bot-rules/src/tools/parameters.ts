@@ -12,8 +12,8 @@ export type Parameters = {
 };
 
 /**
- * Parses the JSON Schema of a tool's arguments. An object that it describes accepts no other fields, unless the schema permits them: a
- * visitor can make a model send any field. Throws an Error whose message is shown to the author of the tool.
+ * Parses the JSON Schema of a tool's arguments. An object accepts only the fields that the schema describes, unless the schema permits
+ * others, because a visitor can make a model send any field. Throws an Error whose message is shown to the author of the tool.
  */
 export function readParameters(text: string): Parameters {
   if (text.length > MAX_SCHEMA_CHARACTERS)
@@ -33,7 +33,7 @@ export function readParameters(text: string): Parameters {
   };
 }
 
-/** Returns the schema with `unevaluatedProperties: false` in each field or item that lists its own fields and says nothing about others. */
+/** Returns the schema with `unevaluatedProperties: false` in each field or item that lists its own fields and has no rule for others. */
 function closeFields(schema: Record<string, unknown>): Record<string, unknown> {
   const { properties, items } = schema;
   const closed = { ...schema };

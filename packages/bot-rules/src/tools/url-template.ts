@@ -61,15 +61,17 @@ function pathOf(url: string): string {
   return url.slice(0, url.search(/\?|$/));
 }
 
-/** Our own encoding, two that proxies and a server may decode, and one pass that finds nothing left to decode. */
+/** One pass for our own encoding, two for encodings that proxies and a server may decode, and one that finds nothing left to decode. */
 const MAX_DECODINGS = 4;
 const UNSAFE = /[\p{Cc}\uFFFD]/u;
 /** Segments that some servers treat as empty, "." or "..": Java servers cut a segment at its semicolon, Windows trims dots and spaces. */
 const DOTS = /^[.\s]*(;|$)/;
 
 /**
- * Returns whether the expanded path has the same segments as the template's path with "x" for each argument, even if a server decodes it
- * more than once. For example, nginx decodes a path before routing: it routes /orders/..%2Fadmin like /admin.
+ * Returns whether the arguments leave the path's structure unchanged. `reference` is the template's path with "x" for each argument. The
+ * expanded path must have as many segments. A server must not treat a changed segment as empty, "." or "..", and the segment must have no
+ * control character and no invalid UTF-8. All of this must hold even if a server decodes the path more than once. For example, nginx
+ * decodes a path before routing: it routes /orders/..%2Fadmin like /admin.
  */
 function keepsPath(reference: string, expanded: string): boolean {
   const [expected, segments] = [segmentsOf(reference), segmentsOf(expanded)];

@@ -22,7 +22,7 @@ const VARIABLES: Record<AdminService, string> = {
   llm: "PARLEY_LLM_URL",
 };
 
-/** Returns the installation that the environment names, or else the one on this machine. */
+/** Returns the installation that the environment names. If it names none, returns the one on this machine. */
 export async function findTarget(config: Config): Promise<AdminTarget> {
   if (Object.values(config.remoteUrls).some((url) => url !== undefined)) return remoteTarget(config);
   return localTarget(await requireInstance(config.dataDir), config.dataDir);

@@ -5,7 +5,7 @@ import { WorkspaceAdminService } from "@parley/rpc/quota";
 import type { Admin } from "../admin/call.ts";
 import { type Decimal, decimalText, parseDecimal } from "./decimal.ts";
 
-/** One workspace's month. Tokens and cost include the calls of failed and cancelled turns. */
+/** One workspace's usage in a month. Tokens and cost include the calls of failed and cancelled turns. */
 export type Bill = {
   id: string;
   name: string;
@@ -29,7 +29,7 @@ export type Billing = { month: string; workspaces: Bill[]; totals: Omit<Bill, "i
 /** Workspaces per request. */
 const PAGE_SIZE = 500;
 
-/** Bills every workspace, by ID, for a UTC month; an empty month means the current one by the quota database's clock. */
+/** Bills every workspace for a UTC month, in the order of their IDs. An empty month is the current one by the quota database's clock. */
 export async function bill(admin: Admin, month: string, progress: (count: number) => void): Promise<Billing> {
   const workspaces: Bill[] = [];
   let billedMonth = month;

@@ -42,7 +42,7 @@ function csv({ month, workspaces }: Billing): string {
       columns: [...COLUMNS],
       record_delimiter: "windows",
       escape_formulas: true,
-      // The library quotes only values with a full CRLF, but readers end a record at a lone CR or LF too.
+      // The library quotes only values with a full CRLF, but readers also end a record at a lone CR or LF.
       quoted_match: /[\r\n]/,
     },
   );

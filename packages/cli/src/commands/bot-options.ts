@@ -39,7 +39,7 @@ export function withChangeOptions<Args extends unknown[], Opts extends OptionVal
     .option("--css-var <name=value>", "A CSS variable, repeatable; '' clears all.", collectVariable);
 }
 
-/** Converts the given options to changes. Lists and maps replace the stored ones. */
+/** Converts the given options to changes. A list or map replaces the stored one. */
 export function toChanges(options: Changes): MessageInitShape<typeof BotChangesSchema> {
   const { quickReply, cssVar, ...plain } = options;
   return {

@@ -18,7 +18,7 @@ const MAX_PDF_MIB = 16;
 export type Document = { name: string; format: string; content: Uint8Array<ArrayBuffer> };
 
 /**
- * Reads a file as a knowledge document, named by its path relative to `dir`, or by its file name when it is outside `dir`.
+ * Reads a file as a knowledge document. Its name is its path relative to `dir`, or its file name if it is outside `dir`.
  * Throws CliError when the file is missing, too large, not UTF-8 text or of an unsupported format.
  */
 export async function readDocument(dir: string, file: string): Promise<Document> {

@@ -20,8 +20,8 @@ export type Documents = {
 };
 
 /**
- * Adds documents. Reads every file before sending the first, so that a missing file changes nothing. If the service refuses a
- * document, warns and continues. Any other error would affect the next document too, so it is thrown.
+ * Adds documents. Reads every file before sending the first, so that nothing changes if a file is missing. If the service refuses
+ * a document, warns and continues. Throws any other error, because it would affect the next document too.
  */
 export async function addDocuments(context: Context, documents: Documents): Promise<Result> {
   const { admin, progress, warn } = context;
@@ -55,7 +55,7 @@ export async function addDocuments(context: Context, documents: Documents): Prom
   return { json, text: added + summary, exitCode: failed > 0 ? 1 : 0 };
 }
 
-/** Reads the files. Warns about each unreadable file and throws a CliError for the last one. */
+/** Reads the files. Throws the CliError of the last unreadable file, and warns about the others. */
 async function readDocuments({ config, warn }: Context, files: readonly string[]): Promise<Document[]> {
   const documents: Document[] = [];
   const failures: CliError[] = [];
@@ -73,7 +73,7 @@ async function readDocuments({ config, warn }: Context, files: readonly string[]
   throw last;
 }
 
-/** Returns the titles and rows of a document table, with the number of embedded chunks if embeddings are on. */
+/** Returns the titles and rows of a document table. If `hasEmbeddings`, they include the number of embedded chunks. */
 export function sourceRows(sources: readonly Source[], hasEmbeddings = false): [titles: string[], rows: Cell[][]] {
   const embedded = <T extends Cell>(cell: T): T[] => (hasEmbeddings ? [cell] : []);
   return [

@@ -92,7 +92,7 @@ const INCOMPLETE_CHAIN: Problem = {
   fix: "configure the proxy with the full chain: the server's certificate, then the intermediates",
 };
 
-// Node reports only the first problem. Dates and names have checks of their own above.
+// Node reports only the first problem, so dates and names are checked separately above.
 function chainProblems(error: Error | string | undefined, certificate: PeerCertificate): Problem[] {
   const code = typeof error === "string" ? error : ((error as NodeJS.ErrnoException | undefined)?.code ?? "");
   switch (code) {

@@ -2,7 +2,7 @@ import { BlockList, isIP, isIPv4 } from "node:net";
 import { type Finding, fail, pass, warn } from "./finding.ts";
 import type { PacedRun } from "./paced-run.ts";
 
-/** Documentation addresses (RFC 5737). A proxy that forwards the header unchanged makes the edge use the right one. */
+/** Documentation addresses (RFC 5737). If a proxy forwards the header unchanged, the edge uses the address on the right. */
 export const FORGED = { left: "192.0.2.78", right: "192.0.2.77" };
 export const FORGED_HEADERS = { "x-forwarded-for": `${FORGED.left}, ${FORGED.right}` };
 

@@ -5,7 +5,9 @@ import type { PacedRun } from "./paced-run.ts";
 const TOKEN_SKEW_MS = 30_000;
 const NOTICEABLE_MS = 5_000;
 
-/** Compares the edge's clock with this machine's. The edge wrote its time between the request and the event's arrival. */
+/**
+ * Compares the edge's clock with this machine's. The edge wrote its time after this machine sent the request and before the event arrived.
+ */
 export function checkClock(run: PacedRun): Finding {
   if (run.meta === undefined) return warn("clock", "not checked: the stream did not start", {});
   const at = Date.parse(run.meta.server_time);

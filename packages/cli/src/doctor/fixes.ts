@@ -4,7 +4,7 @@ import type { ProxyKind } from "./proxies.ts";
 const annotation = (name: string, value: string) =>
   `the Ingress' annotation nginx.ingress.kubernetes.io/${name}: "${value}"`;
 
-/** The fix for each problem and proxy, or what to check instead when the proxy cannot cause the problem. */
+/** The fix for each problem and proxy. If the proxy cannot cause the problem, the text names what to check instead. */
 const FIXES: Readonly<Record<Cause, Readonly<Record<ProxyKind, string>>>> = {
   buffering: {
     "ingress-nginx": `${annotation("proxy-buffering", "off")}, and no proxy_ignore_headers X-Accel-Buffering in a snippet`,

@@ -54,7 +54,7 @@ export async function runPaced(
   const answer = await exchange(endpoint, {
     method: "POST",
     path: "/api/doctor/",
-    // Browsers accept these encodings, so a proxy that compresses does so here too.
+    // Browsers accept these encodings. So a proxy that compresses their responses compresses this one too.
     headers: { origin, "content-type": "application/json", "accept-encoding": "gzip, deflate, br", ...headers },
     body: JSON.stringify({ public_key: publicKey, silence_ms: silenceMs }),
     signal,

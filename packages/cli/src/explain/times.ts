@@ -32,8 +32,8 @@ export function timesOf(turn: TurnRecord, entry: TurnEntry | undefined): Times {
   return { wallMs: turn.latencyMs, phases, closeMs: closeMsOf(turn, phases, openedToClosedMs), settleMs };
 }
 
-// The time of CloseTurn is the difference of two measurements: from opening to closing (by the database) minus from opening to the
-// end of the response (by the edge). A blocked turn has no such time, because OpenTurn closes it.
+// CloseTurn's time is the database's time from opening to closing, minus the edge's time from opening to the end of the response. A
+// blocked turn has no such time, because OpenTurn closes it.
 function closeMsOf(turn: TurnRecord, phases: readonly Phase[], openedToClosedMs: number): number | undefined {
   if (turn.status === "streaming" || turn.status === "blocked") return undefined;
   const afterOpenMs = phases

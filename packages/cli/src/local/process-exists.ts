@@ -1,4 +1,4 @@
-/** Returns whether a process with this PID exists, of any user. */
+/** Returns whether a process with this PID exists, even if it is another user's. */
 export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);

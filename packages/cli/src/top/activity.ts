@@ -90,8 +90,8 @@ function largest(sample: Sample, name: string): number | null {
 }
 
 /**
- * Returns the increase of each series of a counter. A restarted replica counts from zero. A replica without an earlier sample has no
- * increase.
+ * Returns the increase of each series of a counter. The increase is counted from zero if the replica has restarted. It is 0 if the replica
+ * has no earlier sample.
  */
 function increase(since: Sample | undefined, latest: Sample, name: string, labels?: Labels): Point[] {
   const before = new Map(since && points(since, name, labels).map((point) => [keyOf(point), point.value]));
@@ -114,7 +114,7 @@ function rate(since: Sample | undefined, latest: Sample, name: string, labels?: 
   return round(increases / ((latest.atMs - since.atMs) / 1_000), 1);
 }
 
-/** Computes quantiles over the window, or since process start when the window has no observation. */
+/** Computes quantiles over the window. If the window has no observation, computes them since the processes started. */
 function firstToken(since: Sample | undefined, latest: Sample): Activity["first_token"] {
   const name = "parley_first_token_seconds_bucket";
   const recently = buckets(since === undefined ? [] : increase(since, latest, name));
@@ -137,7 +137,7 @@ function buckets(series: readonly Point[]): Buckets {
   return sums;
 }
 
-/** Counts refusals: requests before the stream by code, and streams ended by the quota or a moderation pattern. */
+/** Counts requests that were refused before their stream began, by code, and streams that the quota or a moderation pattern ended. */
 function refusals(since: Sample | undefined, latest: Sample): Activity["refusals"] {
   const counters: [name: string, label: string, keep: (labels: Labels) => boolean][] = [
     // Older edges have only the counter of refused streams.

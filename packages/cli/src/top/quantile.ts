@@ -2,8 +2,8 @@
 export type Buckets = ReadonlyMap<number, number>;
 
 /**
- * Estimates a quantile by linear interpolation within its bucket, as Prometheus does. Returns undefined without observations, and the
- * last finite bound for a quantile beyond it.
+ * Estimates a quantile by linear interpolation within its bucket, as Prometheus does. Returns undefined if there are no observations. If
+ * the quantile is above the last finite bound, returns that bound.
  */
 export function quantile(share: number, buckets: Buckets): number | undefined {
   const sorted = [...buckets].toSorted(([a], [b]) => a - b);

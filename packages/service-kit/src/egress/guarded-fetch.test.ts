@@ -32,7 +32,7 @@ async function startServer(listener: RequestListener): Promise<{ port: number; r
 const get = (url: string, options: Partial<GuardedFetchOptions> = {}) =>
   guardedFetch(url, { allow: [`${PUBLIC}/32`], timeoutMs: 5_000, maxBytes: 10_000, ...options });
 
-/** Returns a resolver. Each entry of a name's list is the answer to one query: addresses separated by spaces. The last one is repeated. */
+/** Returns a resolver. Each entry of a name's list is the answer to one query: addresses separated by spaces. The last answer repeats. */
 const resolverOf = (table: Record<string, string[]>): Resolve => {
   const answers = new Map(Object.entries(table).map(([name, addresses]) => [name, [...addresses]]));
   return (host, _options, callback) => {

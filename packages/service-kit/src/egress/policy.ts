@@ -1,12 +1,12 @@
 import ipaddr from "ipaddr.js";
 import { EgressError } from "./error.ts";
 
-// Public addresses by number, but served by the cloud provider to its own machines.
+// Addresses in public ranges at which a cloud provider serves only its own virtual machines.
 const CLOUD_INTERNAL = new Set(["168.63.129.16"]);
 
 /**
- * Decides which addresses may be requested for URLs that users enter: public addresses, and those that the operator allows. Not public are
- * loopback, private, link-local (cloud metadata), reserved and tunnelled addresses.
+ * Decides which addresses a request for a user's URL may reach: public addresses, and those that the operator allows. Loopback, private,
+ * link-local (cloud metadata), reserved and tunnelled addresses are not public.
  */
 export class EgressPolicy {
   readonly #allowed: ReturnType<typeof ipaddr.parseCIDR>[];

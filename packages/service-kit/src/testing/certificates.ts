@@ -2,7 +2,6 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type GenerateResult, generate } from "selfsigned";
 
-/** Creates a certificate authority. */
 export function createAuthority(name: string): Promise<GenerateResult> {
   return generate([{ name: "commonName", value: name }], {
     keyType: "ec",

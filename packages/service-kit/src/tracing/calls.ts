@@ -21,7 +21,7 @@ export function createCallTracer(): CallObserver | undefined {
 
 type ServedCall = { method: string; metadata: { get(key: string): unknown[] }; request: object };
 
-/** Opens the span of a served call, as a child of the caller's span. Undefined if the caller sent none or tracing is off. */
+/** Opens the span of a served call, as a child of the caller's span. Undefined if the caller sent no trace context or tracing is off. */
 export function openServerSpan({ method, metadata, request }: ServedCall): Span | undefined {
   const current = tracer();
   if (current === undefined) return undefined;

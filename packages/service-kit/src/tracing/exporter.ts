@@ -5,7 +5,7 @@ import type { Logger } from "../logger.ts";
 
 const TIMEOUT_MS = 5_000;
 
-/** Returns an exporter that sends spans to a collector. Drops them while the collector fails, and logs when that starts and ends. */
+/** Returns an exporter that sends spans to a collector. Drops them while the collector fails. Logs when the failure starts and ends. */
 export function createExporter(endpoint: string, log: Logger): SpanExporter {
   const otlp = new OTLPTraceExporter({
     url: `${endpoint.replace(/\/+$/, "")}/v1/traces`,

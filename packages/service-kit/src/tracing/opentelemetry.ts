@@ -21,7 +21,10 @@ const KINDS = { client: api.SpanKind.CLIENT, server: api.SpanKind.SERVER } as co
 
 type OpenSpan = Span & { context: api.Context };
 
-/** Returns a tracer that sends batches to an OTLP collector. `flush` sends the last batch and shuts it down. Imported only if tracing is on. */
+/**
+ * Returns a tracer that sends batches to an OTLP collector. `flush` sends the last batch and shuts the tracer down. start.ts imports this
+ * file only if tracing is on.
+ */
 export function createTracer(service: string, { endpoint, ratio }: TracingSettings, log: Logger) {
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ "service.name": service, "service.namespace": "parley" }),

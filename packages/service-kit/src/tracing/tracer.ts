@@ -17,9 +17,9 @@ export type Tracer = {
   root(name: string, options: SpanOptions): Span;
   /** Opens a child of the active span. Undefined if no span is active. */
   child(name: string, options: SpanOptions): Span | undefined;
-  /** Opens a child of a caller's span, whose context `read` returns by header name. Undefined if the caller sent none. */
+  /** Opens a child of the caller's span. `read` returns the value of a call's header. Undefined if the headers contain no trace context. */
   remote(read: (key: string) => string | undefined, name: string, options: SpanOptions): Span | undefined;
-  /** Writes the headers from which a peer opens a child of `span`. */
+  /** Writes the headers from which `remote` opens a child of `span` at the peer. */
   inject(span: Span, write: (key: string, value: string) => void): void;
   /** Adds attributes to the active span. */
   annotate(attributes: Attributes): void;
@@ -29,7 +29,7 @@ export type Tracer = {
   outside<T>(work: () => T): T;
 };
 
-// One per process. Undefined, without any tracing library loaded, if tracing is off.
+// One per process. If tracing is off, it is undefined and no tracing library is loaded.
 let installed: Tracer | undefined;
 
 export function installTracer(tracer: Tracer | undefined): void {
@@ -46,7 +46,7 @@ export function openSpan(name: string, options: SpanOptions): Span | undefined {
   return installed?.child(name, options);
 }
 
-/** Runs `work` in a child of the active span. Runs it without a span if there is none or tracing is off. */
+/** Runs `work` in a child of the active span. If no span is active or tracing is off, runs it without a span. */
 export function withSpan<T>(name: string, options: SpanOptions, work: (span?: Span) => Promise<T>): Promise<T> {
   const span = openSpan(name, options);
   if (span === undefined) return work();

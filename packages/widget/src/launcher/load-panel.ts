@@ -8,7 +8,7 @@ let loadCount = 0;
  * module first; `import()` then uses the loaded module. The page needs no trusted-types policy for either.
  */
 async function load([file, integrity]: HashedFile, { base, nonce }: Options): Promise<PanelModule> {
-  // The browser remembers a failed module by its URL. A fragment makes the URL new and the request the same.
+  // The browser caches a failed module by its URL. A new fragment changes the URL, but not the request.
   const url = `${base}widget/${file}${loadCount++ ? `#${loadCount}` : ""}`;
   const link = document.createElement("link");
   link.rel = "modulepreload";
@@ -30,8 +30,8 @@ async function load([file, integrity]: HashedFile, { base, nonce }: Options): Pr
 }
 
 /**
- * Loads the panel that this launcher was built with. If that fails, it loads the current panel from the manifest:
- * after an upgrade, a page that was already open asks for a file that no longer exists.
+ * Loads the panel that this launcher was built with. After an upgrade, a page that was already open asks for a file
+ * that no longer exists. So if the load fails, this function loads the current panel from the manifest.
  */
 export async function loadPanel(options: Options): Promise<PanelModule> {
   try {

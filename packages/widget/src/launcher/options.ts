@@ -29,7 +29,7 @@ export function readOptions(script: HTMLScriptElement): Options {
     publicKey,
     nonce: script.nonce ?? "",
     lang: language,
-    // The page's direction covers languages that are not in this list; data-lang may differ from the page's language.
+    // The list is for a data-lang that differs from the page's language. The page's direction covers other languages.
     isRightToLeft: /^(ar|dv|fa|he|ps|ur|yi)\b/.test(language) || (!lang && getComputedStyle(page).direction === "rtl"),
     position,
     theme,

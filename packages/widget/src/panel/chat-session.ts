@@ -8,7 +8,7 @@ import type { Entry, SessionStore } from "./session-store.ts";
 export interface ChatView {
   /** Shows the stored entries and the active one. Called at most once per frame while a reply grows. */
   show(entries: readonly Entry[], active?: ActiveEntry): void;
-  /** A turn has ended. Without a code, the reply is complete; otherwise the code says why it is not. */
+  /** Called when a turn ends. Without a code, the reply is complete; otherwise the code is the reason why it is not. */
   onTurnEnd(replyId: string, code?: string): void;
 }
 
@@ -60,7 +60,7 @@ export class ChatSession {
     }
   }
 
-  /** Sends the message of an entry again, which is the message itself or its reply. */
+  /** Sends a message again. The entry is the message itself or its reply. */
   retry({ id }: Entry): void {
     const question = this.#store.read().entries.find((entry) => entry.id === id.split(":")[0]);
     if (question && !this.#turn) {
@@ -81,7 +81,7 @@ export class ChatSession {
     this.#turn?.abort();
   }
 
-  /** Stops the turn, forgets the session and starts a new one. */
+  /** Stops the running turn, forgets the session and starts a new session. */
   reset(): void {
     this.stop();
     this.#store.reset();
@@ -159,7 +159,7 @@ export class ChatSession {
     }
   }
 
-  /** Shows a countdown beside the message. Resolves when it is over or the signal is aborted. */
+  /** Shows a countdown beside the message. Resolves when the countdown is over or the signal is aborted. */
   async #countDown(entry: Entry, seconds: number, signal: AbortSignal): Promise<void> {
     for (let waitS = seconds; waitS > 0 && !signal.aborted; waitS--) {
       this.#active = { entry, waitS };

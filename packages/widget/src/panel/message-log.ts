@@ -70,7 +70,7 @@ export function createMessageLog(
     isAtEnd = true;
     followEnd();
   };
-  /** Stays at the end if the reader is there; otherwise offers the button. */
+  /** Scrolls to the end if the reader is at the end. Otherwise shows the button. */
   const followEnd = () => {
     if (isAtEnd) {
       scroller.scrollTop = scroller.scrollHeight;

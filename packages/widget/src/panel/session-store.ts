@@ -1,6 +1,6 @@
 /** One message or reply of the session, as stored in the browser. */
 export interface Entry {
-  /** Unique in the session. The ID of a reply is the ID of its message and ":a". */
+  /** Unique in the session. The ID of a reply is the ID of its message followed by ":a". */
   readonly id: string;
   readonly role: "user" | "assistant";
   readonly text: string;

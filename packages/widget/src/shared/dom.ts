@@ -31,7 +31,10 @@ export function icon(path: string): SVGElement {
   return svg;
 }
 
-/** Adds CSS to a shadow root or document as a constructed style sheet. A strict policy would block a style element. */
+/**
+ * Adds CSS to a shadow root or document as a constructed style sheet. A strict content security policy would block a
+ * style element.
+ */
 export function addStyles(root: DocumentOrShadowRoot, css: string): void {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(css);

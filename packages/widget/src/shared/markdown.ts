@@ -166,7 +166,7 @@ function parseCode(rest: string, add: Add): number {
 
 function parseEmphasis(rest: string, before: string, add: Add): number {
   const mark = /^(\*{1,3}|_{1,2})(?![\s*_])/.exec(rest)?.[1];
-  // An underscore inside a word belongs to a name. A mark after the same mark was tried as part of the longer one.
+  // An underscore inside a word is part of a name. After the same mark, the longer mark has already been tried.
   if (!mark || before === mark[0] || (mark[0] === "_" && /\w/.test(before))) {
     return 0;
   }

@@ -21,8 +21,8 @@ export interface TurnRequest {
 
 /**
  * Posts a message and calls `onEvent` for each event of the reply, in order, `done` last. Throws the signal's reason
- * when it is aborted. Throws a Failure when the service returns an error, cannot be reached, sends nothing for 45 s, or
- * ends the stream without `done`.
+ * when the signal is aborted. Throws a Failure when the service returns an error, cannot be reached, sends nothing for
+ * 45 s, or ends the stream without `done`.
  */
 export async function streamTurn(request: TurnRequest): Promise<void> {
   const connection = new AbortController();

@@ -15,8 +15,8 @@ async function startConversation(widget: WidgetPage): Promise<void> {
 }
 
 /**
- * The widget's states, except errors, which errors.browser.test.ts checks with axe. One page can go through them in this order, and
- * can start with each of them.
+ * Functions that bring the widget into each of its states. Each works on a newly opened page and after the function before it.
+ * errors.browser.test.ts checks the error states with axe.
  */
 const STATES = {
   closed: (widget) => widget.launcher.waitFor(),
@@ -74,7 +74,7 @@ const STATES = {
 
 const DEFAULT_MEDIA = { colorScheme: "light", reducedMotion: "no-preference", forcedColors: "none" } as const;
 
-/** The visitors' system settings. The widget follows a change while it is open. */
+/** System settings of visitors. When a setting changes, an open widget adapts. */
 const SYSTEMS = {
   light: {},
   dark: { colorScheme: "dark" },

@@ -6,7 +6,7 @@ import { type Facts, factsOf, variablesOf } from "./facts.ts";
 import { componentOf, workloads } from "./manifest.ts";
 import { CHART, render, valuesNames } from "./render.ts";
 
-// The facts of the chart rendered with each file of charts/parley/ci, except production, which has the golden file.
+// Checks the facts of the chart rendered with each values file in charts/parley/ci. The golden file covers the production values instead.
 
 const { appVersion } = parse(await readFile(join(CHART, "Chart.yaml"), "utf8")) as { appVersion: string };
 

@@ -72,12 +72,12 @@ export function findCommand(...names: string[]): string | undefined {
   return names.flatMap((name) => dirs.map((dir) => join(dir, name))).find(isExecutable);
 }
 
-/** Each project of a run loads its own copy of this module in the same process. */
+/** A key of `globalThis`: each project of a run loads its own copy of this module, but all run in one process. */
 const REPORTED = Symbol.for("parley.test.missing-requirements-reported");
 
 /**
- * Prints a warning with the missing requirements, whose suites are skipped; once, although each project of a run calls it. With
- * PARLEY_REQUIRE_ALL=1 it throws instead.
+ * Warns that this machine lacks some requirements, so their suites are skipped. Each project of a run calls this function; only the
+ * first call prints. With PARLEY_REQUIRE_ALL=1 it throws instead.
  */
 export function reportMissing(warn: (text: string) => void = console.warn): void {
   const missing = Object.entries(requirements).filter(([, { isMet }]) => !isMet());

@@ -99,7 +99,7 @@ const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   migrations: ["DATABASE_ADMIN_USERNAME", "PGPASSWORD", "DATABASE_URL", "DATABASE_PASSWORD"],
 };
 
-/** The variables that other values add to and remove from VARIABLES. */
+/** For each values file, the variables that it adds to VARIABLES and those that it lacks. */
 const DIFFERENCES: Readonly<Record<string, { added: readonly string[]; missing: readonly string[] }>> = {
   minimal: { added: [], missing: [] },
   "everything-off": { added: [], missing: [] },

@@ -38,7 +38,7 @@ export function chromiumCommand(): string | undefined {
   return findCommand("chromium", "chromium-browser", "google-chrome");
 }
 
-/** Returns the absolute path of Chromium's headless shell, which has no window and loads a page in a third of the time. */
+/** Returns the absolute path of Chromium's headless shell. It has no window, and it loads a page in a third of the time. */
 export function headlessChromiumCommand(): string | undefined {
   return findCommand("chromium-headless-shell");
 }
@@ -66,7 +66,7 @@ export function prometheusCommands(): { prometheus: string; promtool: string } |
   return prometheus && promtool ? { prometheus, promtool } : undefined;
 }
 
-/** Returns the absolute path of the first command that is on the PATH. */
+/** Returns the absolute path of the first of these commands that is on the PATH. */
 export function findCommand(...names: string[]): string | undefined {
   const dirs = (process.env.PATH ?? "").split(delimiter).filter(Boolean);
   return names.flatMap((name) => dirs.map((dir) => join(dir, name))).find(isExecutable);

@@ -152,7 +152,7 @@ export class WidgetPage {
     const found = await this.page.evaluate(async () => {
       const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, {
         runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-        // axe then lists elements only for violations, which is faster.
+        // With this, axe describes only the elements with violations.
         resultTypes: ["violations"],
       });
       return violations.flatMap(({ id, nodes }) =>

@@ -151,7 +151,7 @@ describe("a call for one workspace returns nothing of another, and the same resu
     for (const secret of [other.workspaceId, other.sessionId, other.turnId, other.botSlug, other.sourceName])
       expect(own).not.toContain(secret);
     const unknown = await responseFor(`ws_${randomUUID()}`);
-    // The list includes ids that no workspace can have.
+    // Some of these ids are invalid, so no workspace can have them.
     for (const id of [`ws_${randomUUID()}`, "a b", `${other.workspaceId}\u0000`, "%", "x".repeat(65)])
       expect(await responseFor(id)).toBe(unknown);
     expect(own).not.toBe(unknown);

@@ -18,9 +18,9 @@ export type Tenants = Record<
 export type Fixture = {
   system: System;
   redis: { kill(): Promise<void>; restart(): Promise<void> };
-  /** Between the services and PostgreSQL. */
+  /** Proxy between the services and PostgreSQL. */
   databaseProxy: TcpProxy;
-  /** Between conversation and quota: only settlement uses it. */
+  /** Proxy between conversation and quota. Only settlement uses it. */
   settleProxy: TcpProxy;
   prometheus: Prometheus;
   tenants: Tenants;
@@ -94,7 +94,7 @@ export async function startFixture(postgresUrl: string): Promise<Fixture> {
   };
 }
 
-/** Creates the tenants. `full` has used up its quota, `near` almost. */
+/** Creates the tenants. `full` has used all of its quota, and `near` most of it. */
 async function createTenants(system: System): Promise<Tenants> {
   const { admin, database } = system;
   await createPlan(database, "large", 1_000_000);

@@ -10,7 +10,7 @@ const TURNS = 4_000;
 const WARM_UP_TURNS = 400;
 const CALLERS = 16;
 
-/** Upper bounds of the figures. They are lower than the sizes in docs/install/sizing.md. */
+/** Upper bounds of the figures. docs/install/sizing.md states lower values, which tools/sizing.test.ts compares with the results. */
 const GOALS = {
   databaseMs: 4,
   storedKb: 4,

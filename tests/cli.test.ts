@@ -9,9 +9,10 @@ import { callCli, cliEnv, cliJson, runCli } from "./system/cli.ts";
 import { query } from "./system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
-// Most commands run in this process. One command of each kind of exit code, and those that use the working directory or a terminal, run in a
-// process of their own.
-// Generous: on a busy machine one command takes seconds.
+// Most commands run in this process. These run in their own process: one command for each kind of exit code, and the commands that use the
+// working directory or a terminal.
+
+// A command takes seconds on a busy machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 let system: System;

@@ -6,8 +6,8 @@ import { ADMIN_TOKEN, INTERNAL_TOKEN, returnsOk, root } from "./system/processes
 import { createTenant, type System, serviceDatabaseUrl, startSystem, type Tenant } from "./system/system.ts";
 import { countOutcomes, TRUST_TEST_PROXY, visit } from "./system/visitors.ts";
 
-// A headless Service is one DNS name with an address for each replica. Here a small DNS server resolves the name to the loopback addresses
-// of the replicas.
+// In Kubernetes a headless Service is one DNS name with an address for each replica. These tests run a DNS server that resolves one name to
+// the replicas' loopback addresses.
 
 const REPLICAS = ["127.0.0.11", "127.0.0.12", "127.0.0.13"] as const;
 const NEW_REPLICA_TIMEOUT_MS = 60_000;
@@ -43,7 +43,7 @@ afterAll(async () => {
 });
 
 test("spreads calls evenly over the replicas of one name", async () => {
-  // The first calls use the first open connection. Every half second the edge reopens the streams that multiplex its calls.
+  // At first the edge uses the first connection that opens. Every half second it reopens the streams that multiplex its calls.
   await expect
     .poll(
       async () => {
@@ -66,7 +66,7 @@ test("sends a new replica at least half its fair share within a minute without a
     const before = await reservations(REPLICAS[2]);
     expect(await runTurns(12)).toEqual({ stop: 12 });
     share = ((await reservations(REPLICAS[2])) - before) / 12;
-    // The servers close their connections after 30 s, and only then does the edge resolve the name again.
+    // The edge resolves the name again only when a server closes its connection, which happens after 30 s.
     await sleep(1_500);
   }
   expect(share).toBeGreaterThanOrEqual(1 / 6);

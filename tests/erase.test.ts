@@ -50,7 +50,10 @@ describeWith("redis", "erasure", () => {
       return Object.fromEntries(counts.filter(([, n]) => n > 0));
     }
 
-    /** Creates a session with the marker in every field of a visitor and in the replies. It has rated, long, blocked and failed turns. */
+    /**
+     * Creates a session with a rated, a long, a blocked and a failed turn. The marker is in every field that a visitor sets and in the
+     * replies.
+     */
     async function createMarkedSession(marker: string): Promise<string> {
       const session_id = randomUUID();
       const fields = { session_id, message: `My name is ${marker}.`, visitor_id: marker, visitor_metadata: { marker } };
@@ -104,7 +107,7 @@ describeWith("redis", "erasure", () => {
       await expect
         .poll(() => readBalance(system.database), { timeout: 20_000 })
         .toMatchObject({ done: doneTurns, used: doneTurns, ledger: doneTurns, held: 0, unbalanced: 0 });
-      // None of these calls has written the marker again.
+      // These calls have not written the marker again.
       await query(system.database, "ANALYZE");
       expect(await findMarker(marker)).toEqual({});
     });

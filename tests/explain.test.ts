@@ -84,7 +84,7 @@ async function readRecords({ workspaceId }: Tenant, messageId: unknown): Promise
   return { phases: turn?.phases.length ?? 0, settledAt: entry?.settledAt ?? "", calls: calls.length };
 }
 
-/** Explains a reply, once its records satisfy `until`, and checks that its phases add up to its wall time. */
+/** Waits until a reply's records satisfy `until`. Then runs `parley explain` and checks that the phases add up to the wall time. */
 async function explainTurn(tenant: Tenant, messageId: unknown, until?: (records: TurnRecords) => boolean) {
   if (until) await expect.poll(async () => until(await readRecords(tenant, messageId)), { timeout: 30_000 }).toBe(true);
   const explanation = await explain(messageId, tenant);
@@ -94,7 +94,7 @@ async function explainTurn(tenant: Tenant, messageId: unknown, until?: (records:
   return explanation;
 }
 
-/** Sends a message, reads the reply and explains it. */
+/** Sends a message, reads the reply, and returns the reply with its explanation. */
 async function chatAndExplain(
   tenant: Tenant,
   { fields = {}, until = isSettled }: { fields?: ChatFields; until?: typeof isSettled } = {},
@@ -108,7 +108,7 @@ async function chatAndExplain(
   return { result, explanation };
 }
 
-/** Checks that the output contains no text of the message, the reply or the knowledge. Returns the text form. */
+/** Checks that `parley explain` prints no text of the message, the reply or the knowledge. Returns its output without `--json`. */
 async function expectNoContent(tenant: Tenant, { message_id: id }: Explanation, { text }: ChatResult, message: string) {
   const args = ["explain", String(id), "--workspace", tenant.workspaceId];
   const [table, json] = [await callCli(args, env), await callCli([...args, "--json"], env)];
@@ -161,7 +161,7 @@ describe("parley explain of a completed reply", () => {
     expect(phaseMs(explanation, "provider")).toBeGreaterThanOrEqual(300);
     expect(explanation.close_ms).toBeGreaterThanOrEqual(0);
     expect(explanation.settle_ms).toBeGreaterThanOrEqual(0);
-    // close_ms starts when the reply ends, so it must not include the phases before.
+    // close_ms counts from the end of the reply, so it must not include the phases.
     expect(explanation.close_ms).toBeLessThan(5_000);
 
     const output = await expectNoContent(tenant, explanation, result, message);
@@ -324,7 +324,7 @@ describe("parley explain of an unsuccessful reply", () => {
 
   test("shows how long a reply was open when its edge died, by the database's clock", async () => {
     const tenant = await createTenant(system.admin, { model: "openai:first-60000" });
-    // Uses the iterator itself: leaving a for-await loop would close the connection.
+    // Calls the iterator directly, because leaving a for-await loop would close the connection.
     const events = readSse(await postChat(system.url(1), tenant))[Symbol.asyncIterator]();
     const { value: first } = await events.next();
     const messageId = (first as { data: { message_id: number } }).data.message_id;

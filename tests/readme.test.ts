@@ -15,13 +15,13 @@ import { root } from "./system/processes.ts";
 
 const readme = await readFile(join(root, "README.md"), "utf8");
 
-// One start serves the documented commands and the tests of DATABASE_URL. tests/start.test.ts starts the embedded database.
+// The documented commands and the tests of DATABASE_URL share one start. tests/start.test.ts tests a start with the embedded database.
 let instance: Instance;
 let server: TestPostgres;
 let database: TestDatabase;
 let parley: RunningProcess;
 beforeAll(async () => {
-  // Needs a server of its own: the start sets role passwords, which apply to the whole server.
+  // Starts its own server, because Parley's start sets passwords of roles, which belong to the whole server.
   [server, instance] = await Promise.all([startTestPostgres(), createInstance()]);
   database = await createDatabase(undefined, { serverUrl: server.url });
   parley = await startAndWait(instance, {

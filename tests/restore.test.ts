@@ -61,7 +61,7 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     return stdout;
   }
 
-  /** Dumps the schema with its owners and privileges, without the random key that pg_dump writes in its first and last line. */
+  /** Dumps the schema with owners and privileges. Removes the first and last line, in which pg_dump writes a random key. */
   async function dumpSchema(): Promise<string> {
     return (await run("pg_dump --schema-only")).replaceAll(/^\\(un)?restrict .*$/gm, "");
   }
@@ -88,7 +88,7 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     await run(await findBlock("backup.md", "sh", "pg_dump"));
     const restore = await findBlock("backup.md", "sh", "pg_restore");
 
-    // The replaced database has more turns than the dump, and a table of a newer version.
+    // Adds a turn and a table of a newer version after the dump. The restore must remove both.
     await expectRepliesAndBalancedUsage(2);
     await run("psql --command='CREATE TABLE quota.next_things (workspace_id text REFERENCES quota.workspaces)'");
     await whileStopped(async () => {

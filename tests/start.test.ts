@@ -14,11 +14,11 @@ import { CTRL_C, hasTerminal, openTerminal } from "./system/terminal.ts";
 
 const MAX_SECOND_START_MS = 5_000;
 
-// Generous: on a busy machine a start takes many seconds.
+// A start takes many seconds on a busy machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 let instance: Instance;
-/** The latest start of `instance`, its public key, and the usage that the CLI reports before a stop. */
+/** The latest start of `instance`. `publicKey` is its key, and `usage` is the usage that the CLI reported before a stop. */
 let parley: RunningProcess;
 let publicKey: string;
 let usage: unknown;
@@ -79,7 +79,7 @@ async function waitForReply(): Promise<void> {
   }, 30_000);
 }
 
-// A start takes seconds, so the tests of one start share it, and each start continues with the data of the one before.
+// A start takes seconds, so several tests share one. Each start continues with the data of the previous one.
 describe("a first start", () => {
   beforeAll(async () => {
     parley = await startAndWait(instance);

@@ -99,7 +99,7 @@ test("calls an HTTP tool and an MCP server, replies with their results and expor
   const reply = await chat(system.url(), tenant, { session_id });
   expect(reply.text).toBe('{"state":"sent"}; 7 of tea left');
   expect([...new Set(reply.events.map(({ event }) => event))]).toEqual(["meta", "token", "done"]);
-  // Exactly the fields of the contract. The token counts are those of both provider requests.
+  // These are exactly the fields of the contract. The token counts are the sums over both provider requests.
   expect(reply.done).toEqual({
     finish_reason: "stop",
     tokens_in: 42,
@@ -195,7 +195,7 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
       location = /healthz/live { return 200; }
       location /orders/ { proxy_pass ${http.url}; }
       location /admin { proxy_pass ${admin.url}; }`;
-    // $uri is the decoded path, so the second server decodes it again.
+    // nginx puts the decoded path into $uri, so the second server decodes the path again.
     nginx = await runNginx(
       nginxPort,
       () => `
@@ -255,7 +255,7 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
 });
 
 test("sends heartbeats while a tool call is running", async () => {
-  // The edge sends a heartbeat after 15 s without an event. The short version checks that a shorter wait has none.
+  // The edge sends a heartbeat after 15 s without an event. The full run waits longer and expects one; the quick run expects none.
   const delayMs = quickOrFull(500, 17_000);
   scriptBothToolCalls();
   http.respondWith(() => ({ body: "{}", delayMs }));

@@ -48,7 +48,7 @@ describeWith("redis", "with a collector of traces", () => {
       }),
     });
     tenant = await createTenant(system.admin);
-    // The first turn also has the spans of look-ups that are cached afterwards.
+    // Fills the caches: the first turn has additional spans of look-ups that the services then cache.
     await chat(system.url(), tenant);
   });
   afterAll(async () => {
@@ -207,7 +207,7 @@ describeWith("redis", "with a collector of traces", () => {
       })
       .toBe(1);
     await traceTurn(tenant);
-    // A stopping service exports its pending spans. If the collector is down, the service still exits within 15 s.
+    // A service exports its pending spans when it stops. If the collector is down, it still exits within 15 s.
     const { meta } = await chat(system.url(), tenant);
     await edge?.stop();
     const { turn } = await system.admin.turns.getTurn({

@@ -5,8 +5,8 @@ const AUDIT_UNAVAILABLE =
   /ERR_PNPM_AUDIT_\w+|ERR_PNPM_META_FETCH_FAIL|E(?:AI_AGAIN|CONNREFUSED|CONNRESET|NOTFOUND|TIMEDOUT)/;
 
 /**
- * Audits the production dependencies. Throws NotChecked if the machine is offline or the registry has no audit endpoint. To use
- * another registry, set `npm_config_registry`.
+ * Returns known vulnerabilities of the production dependencies. Throws NotChecked if the machine is offline or the registry has no audit
+ * endpoint. To use another registry, set `npm_config_registry`.
  */
 export async function auditProblems(): Promise<Problems> {
   return findings(await runTool("npx", ["--yes", "pnpm@12", "audit", "--prod"]));

@@ -13,7 +13,7 @@ import { testProjectProblems } from "./test-projects.ts";
 
 export type Check = { name: string; title: string; run: () => Promise<Problems> };
 
-/** All checks except the tests. Slow checks come first, so that they run concurrently. */
+/** All checks except the tests. The slow checks are first in the list, so that they start first and run concurrently. */
 export const CHECKS: readonly Check[] = [
   { name: "types", title: "types", run: checkTypes },
   { name: "format", title: "format and lint", run: () => tool("biome", "check", "--colors=force", ".") },
@@ -43,7 +43,7 @@ async function tool(command: string, ...args: string[]): Promise<Problems> {
   return isOk ? [] : [(stdout + stderr).trim()];
 }
 
-/** Checks the types of the whole repository, and of packages with their own tsconfig.json, such as those for the browser. */
+/** Type-checks the whole repository, and each package with its own tsconfig.json, such as those for the browser. */
 async function checkTypes(): Promise<Problems> {
   const others = await readSources("*/tsconfig.json");
   const problems = ["tsconfig.json", ...others.map(({ path }) => path)].map((path) =>

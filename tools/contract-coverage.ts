@@ -33,7 +33,7 @@ export function idsOf(title: string): string[] {
 export type Coverage = {
   /** The generated content of docs/contract-coverage.md. */
   page: string;
-  /** Sentences without a test, and titles without a sentence or with an unknown one. */
+  /** Sentences without a test, and test titles without a sentence ID or with an unknown one. */
   problems: string[];
 };
 
@@ -89,7 +89,7 @@ function cell(text: string): string {
   return text.replaceAll("|", "\\|");
 }
 
-/** Returns the problems of the coverage, including a stale committed page. */
+/** Returns the problems of the coverage. A stale committed page is a problem too. */
 export function checkCoverage(): string[] {
   const { page: generated, problems } = coverage(readTests());
   const committed = readFileSync(join(root, page), "utf8");

@@ -4,7 +4,7 @@ const DOCUMENT = "docs/dependencies.md";
 
 type Manifest = { dependencies?: Record<string, string>; optionalDependencies?: Record<string, string> };
 
-/** Returns production dependencies without a line ``- `name`: reason`` in the document, and lines without a dependency. */
+/** Returns production dependencies that no line ``- `name`: reason`` of the document explains, and lines that explain no dependency. */
 export function dependencyProblems(manifests: readonly SourceFile[], document: string): Problems {
   const users = new Map<string, string>();
   for (const { path, text } of manifests) {

@@ -6,7 +6,7 @@ import { ROOT, runTool } from "./run-tool.ts";
 
 const GENERATED = "packages/rpc/src/gen";
 
-/** Returns the stale files of the code generated from the protos. */
+/** Returns the stale files in the code that buf generates from the protos. */
 export async function driftProblems(): Promise<Problems> {
   const fresh = await mkdtemp(join(tmpdir(), "parley-generated-"));
   try {

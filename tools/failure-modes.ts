@@ -5,7 +5,7 @@ const TITLE = /\(\s*(?:"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`),\s*(?:async )?\(
 const FOLDER = /\s*\(`([^`]+)`\)$/;
 const DEFAULT_FOLDER = "tests/edge";
 
-/** Returns the rows of the page's tables that name no existing test or have an empty cell. */
+/** Returns a problem for each table row that names no existing test or has an empty visitor or operator cell. */
 export function failureModeProblems(page: string, sources: readonly SourceFile[]): Problems {
   const tests = sources.flatMap(({ path, text }) =>
     [...text.matchAll(TITLE)].map(([, quoted, template]) => ({ path, title: quoted ?? template ?? "" })),

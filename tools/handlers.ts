@@ -5,8 +5,8 @@ const HANDLED_IN = /Handled in (.*?)\.(?=\s|$)/;
 const FILE = /[\w-]+(?:\/[\w.-]+)+\.ts/g;
 
 /**
- * Returns the RPCs without "Handled in <file>." in their comment or in their service's comment, and the missing files of these
- * sentences.
+ * Returns the RPCs for which neither their comment nor their service's comment contains "Handled in <file>." Also returns the files in
+ * these sentences that do not exist.
  */
 export function handlerProblems(protos: readonly SourceFile[], paths: ReadonlySet<string>): Problems {
   return protos.flatMap(({ path, text }) => {

@@ -2,7 +2,7 @@ import { importsOf, targetOf } from "./imports.ts";
 import type { SourceFile } from "./problems.ts";
 import { readSources } from "./repository.ts";
 
-/** Returns each import cycle as the paths of its files, type-only imports included. */
+/** Returns each import cycle as the paths of its files. Type-only imports count too. */
 export function importCycles(files: readonly SourceFile[]): string[][] {
   const paths = new Set(files.map(({ path }) => path));
   const edges = new Map(

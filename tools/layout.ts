@@ -22,8 +22,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Folders outside their own package that some packages may import with relative paths. The benchmarks start the same system as the tests, run
- * quota's statements without the service, and use the documents of conversation's tests. The browser tests use the widget's texts.
+ * Folders of other packages that a package may import with relative paths. The benchmarks start the tests' system, run quota's SQL
+ * statements without the service, and use the documents of conversation's tests. The browser tests use the widget's texts.
  */
 const MAY_REACH: Readonly<Record<string, readonly string[]>> = {
   bench: ["tests/system/", "services/quota/src/usage/", "services/conversation/src/testing/"],
@@ -43,7 +43,7 @@ const MUST_NOT_IMPORT: Readonly<Record<string, readonly string[]>> = {
   plain: ["route", "plugin", "rpc", "admin", "worker", "service", "client", "store"],
 };
 
-/** Files that wire a service together, tests, and files that run in a worker thread or a child process. */
+/** Files that the rules for roles and features ignore: wiring of a service, tests, and code of worker threads and child processes. */
 const EXEMPT =
   /(?:^|\/)(?:main|server|app|config|migrate)\.ts$|(?:^|[./])metrics\.ts$|\.(?:thread|child)\.ts$|\.test\.ts$|\/testing\//;
 
@@ -103,7 +103,7 @@ function featureOf(path: string): string | undefined {
   return /^services\/[^/]+\/src\/[^/]+(?=\/)/.exec(path)?.[0];
 }
 
-/** Refuses imports of values from forbidden roles. An index.ts has the roles of the files that export the names. */
+/** Refuses imports of values from forbidden roles. For an import from an index.ts, the role is that of the file behind each name. */
 function refuseRole(path: string, { specifier, isType, names }: Import, files: ReadonlyMap<string, SourceFile>) {
   const role = roleOf(path);
   const refused = role === undefined ? undefined : MUST_NOT_IMPORT[role];

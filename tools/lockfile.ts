@@ -1,6 +1,6 @@
 import type { Problems } from "./problems.ts";
 
-/** Returns the lines of the lockfile with a registry or tarball URL, which depends on the machine. */
+/** Returns a problem for each line of the lockfile with a registry or tarball URL, because such URLs depend on the machine. */
 export function lockfileProblems(lockfile: string): Problems {
   return lockfile
     .split("\n")

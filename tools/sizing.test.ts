@@ -11,7 +11,7 @@ type Service = "edge" | "conversation" | "quota" | "llm-proxy";
 const SERVICES: Service[] = ["edge", "conversation", "quota", "llm-proxy"];
 /** The CPU utilization at which an autoscaler adds a pod. */
 const TARGET_UTILIZATION = 0.7;
-/** How much two benchmark runs on one machine may differ. */
+/** Factor by which two benchmark runs on one machine may differ. */
 const NOISE = 1.15;
 
 type Figure = { what: string; value: number; detail: string };

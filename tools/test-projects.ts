@@ -3,10 +3,10 @@ import type { Problems } from "./problems.ts";
 import { readSources } from "./repository.ts";
 import { ROOT, runTool } from "./run-tool.ts";
 
-/** Configurations outside the main projects: image tests need a Docker daemon, and the pictures are not tests. */
+/** Vitest configurations that the root configuration does not include: image tests need a Docker daemon, and the pictures are not tests. */
 const OTHER_CONFIGS = ["tests/images/vitest.config.ts", "tests/browser/pictures/vitest.config.ts"];
 
-/** Returns the test files that no or several vitest projects run, or that no tsconfig.json includes. */
+/** Returns a problem for each test file that not exactly one vitest project runs, or that no tsconfig.json includes. */
 export async function testProjectProblems(): Promise<Problems> {
   const [tests, configs] = await Promise.all([
     readSources("*.test.ts"),

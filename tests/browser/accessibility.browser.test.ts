@@ -4,7 +4,7 @@ import type { WidgetPage } from "./widget-page.ts";
 
 const MOBILE: Visit = { context: { viewport: { width: 320, height: 640 } } };
 
-/** Opens the panel, or starts a new conversation if it is open. */
+/** Opens the panel. If it is already open, starts a new conversation and ends offline mode. */
 async function startConversation(widget: WidgetPage): Promise<void> {
   if (await widget.panel.isVisible()) {
     await widget.panel.getByRole("button", { name: "New conversation" }).click();
@@ -15,8 +15,8 @@ async function startConversation(widget: WidgetPage): Promise<void> {
 }
 
 /**
- * The widget's states, except errors, which errors.browser.test.ts checks with axe. One page can go through them in this order, and
- * can start with each of them.
+ * Functions that bring the widget into each of its states. Each works on a newly opened page and after the function before it.
+ * errors.browser.test.ts checks the error states with axe.
  */
 const STATES = {
   closed: (widget) => widget.launcher.waitFor(),
@@ -74,7 +74,7 @@ const STATES = {
 
 const DEFAULT_MEDIA = { colorScheme: "light", reducedMotion: "no-preference", forcedColors: "none" } as const;
 
-/** The visitors' system settings. The widget follows a change while it is open. */
+/** System settings of visitors. When a setting changes, an open widget adapts. */
 const SYSTEMS = {
   light: {},
   dark: { colorScheme: "dark" },
@@ -136,7 +136,7 @@ describeInBrowser("accessibility", (fixture) => {
     await keyboard.type("tall 400");
     await keyboard.press("Enter");
     await widget.ratable.nth(1).waitFor();
-    // Read: the log scrolls with the keys.
+    // Read: the keys scroll the log.
     await widget.tabTo("Conversation", "Shift+Tab");
     await keyboard.press("End");
     const belowEnd = () => widget.log.evaluate((log) => log.scrollHeight - log.clientHeight - log.scrollTop);
@@ -162,7 +162,7 @@ describeInBrowser("accessibility", (fixture) => {
     await keyboard.press("Enter");
     await eventually(() => widget.texts()).toEqual([]);
     expect(await widget.focused()).toBe("Your message");
-    // Close, which returns the focus to the launcher.
+    // Close: the focus returns to the launcher.
     await keyboard.press("Escape");
     expect(await widget.panel.isVisible()).toBe(false);
     expect(await widget.focused()).toBe("Chat: Sample Shop");

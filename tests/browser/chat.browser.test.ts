@@ -6,7 +6,7 @@ import { reply } from "./widget-page.ts";
 describeInBrowser("chat", (fixture) => {
   it("sends the fields of the contract and shows the answer as it arrives", async () => {
     const widget = await fixture.visitAndOpen();
-    // Recorded in the page: polling from outside could miss most of the texts.
+    // The page records the lengths itself, because polling from the test could miss most of the texts.
     const shownLengths = await widget.log.evaluateHandle((log) => {
       const lengths = new Set<number>();
       const record = () => lengths.add(log.querySelector(".messages > .assistant")?.textContent.length ?? 0);

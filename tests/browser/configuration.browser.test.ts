@@ -6,7 +6,7 @@ import { describeInBrowser, eventually, type Visit } from "./fixture.ts";
 
 const PIXEL = `data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==`;
 
-/** Changes the configuration in transit, to values that the service would refuse to store. */
+/** Replaces fields in the response with the configuration, so that tests can use values that the service refuses to store. */
 async function overrideConfig(page: Page, changes: Partial<BotConfig>): Promise<void> {
   await page.route("**/api/widget/config/**", async (route) => {
     const response = await route.fetch();

@@ -138,7 +138,7 @@ describeInBrowser("errors", (fixture) => {
   it("resends automatically after Retry-After", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.refuseChat(429, "rate_limited", { "Retry-After": "2" });
-    // Recorded in the page: polling from outside could miss a text that is shown for one second.
+    // The page records the texts itself, because polling from the test could miss a text that is shown for one second.
     const shownNotices = await widget.log.evaluateHandle((log) => {
       const notices = new Set<string>();
       new MutationObserver(() => notices.add(log.querySelector(".user .notice")?.textContent.trim() ?? "")).observe(

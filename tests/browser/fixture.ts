@@ -14,7 +14,7 @@ export interface Visit {
   readonly publicKey?: string;
   /** Attributes of the html element. Default: `lang="en"`. */
   readonly htmlAttributes?: string;
-  /** False for a page that does not use the script element to start the widget. */
+  /** False for a page without the script element that starts the widget. */
   readonly isEmbedded?: boolean;
   /** The complete page. Replaces the other HTML fields. */
   readonly html?: string;
@@ -29,7 +29,7 @@ export interface Visit {
   readonly prepare?: (page: Page) => Promise<unknown>;
 }
 
-/** The service, a customer's site on another origin, and a browser, for one test file. */
+/** What one test file uses: the service, a customer's site on another origin, and a browser. */
 export class BrowserFixture {
   readonly #contexts = new Set<BrowserContext>();
   #pages = 0;
@@ -47,7 +47,7 @@ export class BrowserFixture {
     await Promise.all([this.#parts?.site.close(), this.#parts?.service.close()]);
   }
 
-  /** Closes the browser contexts of a test. */
+  /** Closes the browser contexts of a test and gives the next test another client address. */
   async clear(): Promise<void> {
     await Promise.all([...this.#contexts].map((context) => context.close()));
     this.#contexts.clear();
@@ -79,7 +79,7 @@ export class BrowserFixture {
     return `<script async src="${this.service.url}/widget.js" ${attributeText}></script>`;
   }
 
-  /** Opens a page that embeds the widget. The page's errors are in `problems`. */
+  /** Opens a page, which embeds the widget by default. `problems` of the result lists the page's errors. */
   async visit(visit: Visit = {}): Promise<WidgetPage> {
     const context = visit.sameVisitorAs?.page.context() ?? (await this.newContext(visit.context));
     const page = await context.newPage();
@@ -94,7 +94,7 @@ export class BrowserFixture {
     return widget;
   }
 
-  /** Opens a page that embeds the widget, and opens the panel with the mouse. */
+  /** Opens a page like `visit`, and opens the widget's panel with the mouse. */
   async visitAndOpen(visit: Visit = {}): Promise<WidgetPage> {
     const widget = await this.visit(visit);
     await widget.open();
@@ -102,7 +102,7 @@ export class BrowserFixture {
   }
 }
 
-/** Runs a suite in Chromium's headless shell. Without Chromium the suite is skipped and reported. */
+/** Runs a suite in Chromium's headless shell. If Chromium is missing, skips the suite and reports that. */
 export const describeInBrowser = (name: string, suite: (fixture: BrowserFixture) => void) =>
   describeIn("headless-shell", name, suite);
 

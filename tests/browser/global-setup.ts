@@ -24,7 +24,7 @@ declare module "vitest" {
   }
 }
 
-/** Starts one system for all browser tests. Without Chromium the tests are skipped and reported. */
+/** Starts one system for all browser tests. If Chromium is missing, starts nothing, and the tests are skipped and reported. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   reportMissing();
   project.provide("system", undefined);
@@ -36,7 +36,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const system = await startSystem({
     script: replyTo,
     databaseServerUrl: postgres.url,
-    // Each test's visitor has its own address: see ingress.ts.
+    // The edge trusts the ingress as its proxy, because ingress.ts gives each test's visitor an address.
     env: { edge: { WIDGET_DIR: widgetDir, TRUSTED_PROXIES: "127.0.0.1/32" } },
   });
   const { workspace } = await system.admin.workspaces.createWorkspace({ name: "Browser tests", plan: "scale" });

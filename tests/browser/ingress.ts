@@ -2,17 +2,17 @@ import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A reverse proxy before the edge. */
+/** A reverse proxy in front of the edge. */
 export interface Ingress {
   readonly url: string;
-  /** Sends further requests from a new client address, which has its own rate limit. */
+  /** Forwards all later requests with a new client address, which has its own rate limit. */
   nextVisitor(): void;
   close(): Promise<void>;
 }
 
 let visitors = 0;
 
-/** Starts a proxy that streams, forwards the visitor's address, and disconnects when the visitor does. */
+/** Starts a proxy that does not buffer, sends X-Forwarded-For, and disconnects from the edge when the visitor disconnects. */
 export async function startIngress(edgeUrl: string): Promise<Ingress> {
   const { hostname, port } = new URL(edgeUrl);
   let address = "";

@@ -50,7 +50,7 @@ describeInBrowser("loading", (fixture) => {
     await widget.launcher.click();
     expect(violations).toEqual([]);
     expect(widget.problems).toEqual([]);
-    // Checks that the policy is in force and that a violation is recorded.
+    // Loads a forbidden script, to check that the policy is in force and that violations are recorded.
     await widget.page.addScriptTag({ url: `${fixture.site.origin}/x.js` }).catch(() => undefined);
     await eventually(() => violations.length).toBeGreaterThan(0);
   });

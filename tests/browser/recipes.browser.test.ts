@@ -41,7 +41,7 @@ const VUE_APP = `
   }).mount("#app");
 `;
 
-/** Creates the scripts of a tag like a tag manager: without their unknown attributes. */
+/** Returns a script that adds a tag's scripts to the page as a tag manager does: it copies `src` or the text and drops other attributes. */
 const tagManager = (tag: string) => `
   const html = new DOMParser().parseFromString(${JSON.stringify(tag).replaceAll("<", "\\u003c")}, "text/html");
   const fire = () => {
@@ -82,7 +82,7 @@ describeInBrowser("recipes of docs/embed.md", (fixture) => {
     await go("Account");
     await eventually(() => widget.host.count()).toBe(0);
     expect(await widget.page.evaluate(() => "Parley" in window)).toBe(false);
-    // Navigates faster than the script can load.
+    // Changes the page faster than the widget's script can load.
     await widget.page.evaluate(async () => {
       for (const at of [0, 1, 0, 1]) {
         document.querySelectorAll("button")[at]?.click();
@@ -141,7 +141,7 @@ describeInBrowser("recipes of docs/embed.md", (fixture) => {
       await widget.launcher.click();
       expect(violations).toEqual([]);
       expect(widget.problems).toEqual([]);
-      // Checks that the policy is in force and that a violation is recorded.
+      // Loads a forbidden script, to check that the policy is in force and that violations are recorded.
       await widget.page.addScriptTag({ url: "http://localhost:9/x.js" }).catch(() => undefined);
       await eventually(() => violations.length).toBeGreaterThan(0);
     }

@@ -29,13 +29,13 @@ export const ARABIC = `نعم، بشرطين **اثنين**:
 
 const words = (count: number) => Array.from({ length: count }, (_, at) => `word${at + 1} `);
 
-/** Returns this number of words, in paragraphs of 40 words. */
+/** Returns `count` words, in paragraphs of 40 words. */
 const paragraphs = (count: number) =>
   words(count)
     .map((word, at) => (at % 40 === 39 ? `${word}\n\n` : word))
     .join("");
 
-/** Returns the provider's reply. The message's first word selects it; a number after that sets its length. */
+/** Returns the provider's reply. The first word of the message selects the reply, and a number after that word sets its length. */
 export function replyTo({ body }: ReceivedRequest): Reply {
   const { messages } = body as { messages: readonly { content: string }[] };
   const message = messages.at(-1)?.content ?? "";

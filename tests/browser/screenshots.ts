@@ -8,8 +8,9 @@ const REFERENCES = join(import.meta.dirname, "references");
 const DIFFERENCES = join(import.meta.dirname, "differences");
 
 /**
- * Both images are averaged over blocks, which ignores differences in anti-aliasing. Up to `allowed` blocks may differ by more than `threshold`
- * (0 to 1). Small blocks detect small changes such as an icon; large blocks detect a slight color change of a large surface.
+ * The comparison averages both images over blocks, so that it ignores differences in anti-aliasing. At most `allowed` blocks may differ by
+ * more than `threshold` (0 to 1). Small blocks detect small changes such as an icon. Large blocks detect a slight color change of a large
+ * surface.
  */
 const SCALES = [
   { blockPx: 4, threshold: 0.06, allowed: 5 },
@@ -19,7 +20,7 @@ const SCALES = [
 /** The color difference, from 0 to 1, above which the difference image shows a pixel in red. */
 const VISIBLE = 0.1;
 
-/** Returns a text for each way in which two PNG images differ; empty if they look the same. */
+/** Describes each way in which two PNG images differ. Returns an empty list if they look the same. */
 export function differences(expected: Buffer, actual: Buffer): string[] {
   const [one, other] = [PNG.sync.read(expected), PNG.sync.read(actual)];
   if (one.width !== other.width || one.height !== other.height) {
@@ -27,7 +28,7 @@ export function differences(expected: Buffer, actual: Buffer): string[] {
   }
   return SCALES.flatMap(({ blockPx, threshold, allowed }) => {
     const [before, now] = [averageBlocks(one, blockPx), averageBlocks(other, blockPx)];
-    // Counts anti-aliased pixels too: averaging already removed their differences.
+    // pixelmatch must not skip anti-aliased pixels: averaging already removed their differences.
     const options = { threshold, includeAA: true };
     const blocks = pixelmatch(before.data, now.data, undefined, before.width, before.height, options);
     const problem = `${blocks} blocks of ${blockPx} by ${blockPx} pixels differ by more than ${threshold}; at most ${allowed} may`;
@@ -48,15 +49,15 @@ function averageBlocks({ width, height, data }: PNG, blockPx: number): PNG {
     counts[block] = (counts[block] ?? 0) + (at & 1);
   }
   for (const [at, sum] of sums.entries()) {
-    // `counts` has two entries per pixel, because it counts only the odd bytes of four.
+    // A pixel adds two to `counts`: it has four bytes, and only the odd ones count. So the block has `counts / 2` pixels.
     small.data[at] = Math.round((2 * sum) / (counts[at >> 2] ?? 2));
   }
   return small;
 }
 
 /**
- * Throws if an image differs from its reference; the error lists the image files. With PARLEY_UPDATE_LOOK=1 the image becomes the
- * reference instead.
+ * Throws if an image differs from its reference. The error lists the paths of the images. With PARLEY_UPDATE_LOOK=1 it saves the image as
+ * the reference instead.
  */
 export async function expectScreenshot(name: string, actual: Buffer): Promise<void> {
   const reference = join(REFERENCES, `${name}.png`);
@@ -86,7 +87,7 @@ export async function expectScreenshot(name: string, actual: Buffer): Promise<vo
   }
 }
 
-/** Returns the reference, faded, with the differences in red; if the sizes differ, the actual image. */
+/** Returns the faded reference with the differences in red. If the sizes differ, returns the actual image. */
 function differenceImage(expected: Buffer, actual: Buffer): Buffer {
   const [one, other] = [PNG.sync.read(expected), PNG.sync.read(actual)];
   const { width, height } = one;

@@ -24,7 +24,7 @@ export interface TestBot {
   readonly slug: string;
 }
 
-/** The service for one test file: an ingress for visitors, and clients of the admin services. */
+/** A test file's access to the service: an ingress for visitors, and clients of the admin services. */
 export class Service {
   readonly system: ProvidedSystem;
   readonly admin: Admin;
@@ -59,7 +59,7 @@ export class Service {
     return createBot(this.admin, this.system.workspaceId, changes);
   }
 
-  /** Returns one field of each message in a session's transcript, which excludes open turns. */
+  /** Returns one field of each message in a session's transcript. A transcript does not contain open turns. */
   async transcript(sessionId: unknown, field: "status" | "rating" | "content"): Promise<unknown[]> {
     const { workspaceId } = this.system;
     const parts: Uint8Array[] = [];

@@ -3,10 +3,10 @@ import { fileURLToPath } from "node:url";
 import type axe from "axe-core";
 import type { Locator, Page, Request, Route } from "playwright-core";
 
-/** A browser parses the minified file in half the time. */
+/** Minified, because a browser then parses it in half the time. */
 const AXE_SOURCE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
-/** A page with the widget, and a visitor's actions on it. */
+/** A page with the widget. The methods are a visitor's actions. */
 export class WidgetPage {
   readonly page: Page;
   /** Uncaught errors and console errors, except failed requests. */
@@ -122,12 +122,12 @@ export class WidgetPage {
     );
   }
 
-  /** Refuses the next `times` chats before the stream. */
+  /** Replaces the response to the next `times` chats with an error status before any stream. */
   refuseChat(status: number, code: string, headers: Record<string, string> = {}, times = 1): Promise<void> {
     return this.mockChat({ status, headers, body: JSON.stringify({ error: code }) }, times);
   }
 
-  /** Answers the next `times` chats with these events. */
+  /** Replaces the response to the next `times` chats with a stream of these events. */
   streamChat(events: readonly (readonly [name: string, data: unknown])[], times = 1): Promise<void> {
     const body = events.map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join("");
     return this.mockChat({ body }, times);
@@ -143,7 +143,7 @@ export class WidgetPage {
     });
   }
 
-  /** Waits for animations, then returns axe's findings on the page, including shadow roots, as `rule: element`. */
+  /** Waits until animations end. Returns the accessibility problems that axe finds, also in shadow roots, as `rule: element summary`. */
   async violations(): Promise<string[]> {
     await this.settled();
     if (!(await this.page.evaluate(() => "axe" in window))) {
@@ -152,7 +152,7 @@ export class WidgetPage {
     const found = await this.page.evaluate(async () => {
       const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, {
         runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-        // Axe describes only the elements with violations.
+        // With this, axe describes only the elements with violations.
         resultTypes: ["violations"],
       });
       return violations.flatMap(({ id, nodes }) =>
@@ -162,7 +162,7 @@ export class WidgetPage {
     return found;
   }
 
-  /** Returns the accessible name of the focused element, including inside shadow roots; its tag if it has no name. */
+  /** Returns the accessible name of the focused element, or its tag if it has no name. Looks inside shadow roots. */
   focused(): Promise<string> {
     return this.page.evaluate(() => {
       let element = document.activeElement;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { phpCommand, wordpressPath } from "@parley/test-support";
 
-/** Renders a page with the installed WordPress and this plugin. */
+/** Renders a page with the installed WordPress. `plugin` is the PHP source of a plugin. */
 export async function renderWithWordPress(plugin: string): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "parley-wordpress-"));
   try {

@@ -69,7 +69,7 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
     const tenant = await createTenant(system.admin);
     let isShown = false;
     const sendMessages = async () => {
-      // 40 stays below the per-minute rate limit of one address.
+      // 40 turns are below the rate limit of one address per minute.
       for (let turn = 0; turn < 40 && !isShown; turn++) {
         await chat(system.url(), tenant);
         await sleep(250);
@@ -142,7 +142,7 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
       const narrow = join(directory, "narrow");
       const resize = `(until [ -e ${narrow} ]; do sleep 0.1; done; stty rows 8 cols 40 </dev/tty)`;
       const top = open(`sh -c 'stty rows 30 cols 90; ${resize} & exec ${COMMAND}'`);
-      /** Size of the last refresh. The terminal sends CR LF for each line feed. */
+      /** Returns the size of the last refresh. The terminal outputs CR LF for each line feed. */
       const size = () => {
         const lines = (frames(top.screen()).at(-1) ?? "").split(/\r*\n/).map(stripVTControlCharacters);
         return { columns: Math.max(...lines.map((line) => line.length)), rows: lines.length };

@@ -47,12 +47,12 @@ describeWith("nginx", "parley doctor", () => {
     return ["doctor", url, ...key, ...origin, ...more];
   }
 
-  /** Diagnoses in a process of its own. */
+  /** Runs `parley doctor` in its own process. */
   function doctor(url: string, ...more: string[]): Promise<CliResult> {
     return runCli(argumentsOf(url, ...more), { NODE_EXTRA_CA_CERTS: certificates.authority });
   }
 
-  /** Diagnoses in this process, which trusts the test authority in the tests of faults. */
+  /** Runs `parley doctor` in this process. The suite of faults makes this process trust the test authority. */
   async function report(url: string, ...more: string[]): Promise<Report & { code: number | null }> {
     const { code, stdout, stderr } = await callCli(argumentsOf(url, "--json", ...more), {});
     if (stdout === "") throw new Error(`parley doctor exited ${code}: ${stderr}`);
@@ -63,7 +63,7 @@ describeWith("nginx", "parley doctor", () => {
   const notPassed = ({ findings }: Report) => findings.filter(({ result }) => result !== "pass");
 
   test("passes every check behind a correct nginx with HTTP/2 and TLS, including a silence", async () => {
-    // Retries, because a busy machine can delay events so that they arrive together.
+    // Retries, because on a busy machine events may arrive together, which the doctor reports as buffering.
     await vi.waitFor(
       async () => {
         const { code, stdout } = await doctor(proxies.url("healthyTls"), "--silence", "2", "--json");
@@ -84,7 +84,7 @@ describeWith("nginx", "parley doctor", () => {
     });
     afterAll(() => setDefaultCACertificates(trusted));
 
-    /** The seeded fault, the expected finding and a part of its fix. */
+    /** The server's fault, the expected finding, a part of its fix, and arguments that replace `--quick`. */
     const faults: [Fault, check: string, result: string, message: RegExp, fix: RegExp, more?: string[]][] = [
       [
         "buffering",

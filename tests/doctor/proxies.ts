@@ -2,7 +2,7 @@ import { freePort, freePorts } from "@parley/test-support";
 import { runNginx } from "../system/nginx.ts";
 import type { CertificateFiles, Certificates } from "./certificates.ts";
 
-/** The nginx servers, named after their fault. */
+/** Names of the nginx servers: their fault, or `healthy` and `healthyTls` for those without one. */
 export type Fault = (typeof FAULTS)[number];
 
 const FAULTS = [
@@ -40,7 +40,10 @@ export type Edges = {
 const HTTP2_SERVERS: readonly Fault[] = ["healthyTls", "buffering"];
 const FORWARDED = "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;";
 
-/** Starts nginx before the edges with one correct server per scheme and one server for each fault that the doctor detects. */
+/**
+ * Starts nginx in front of the edges. It has a correct server for HTTP, a correct server for HTTPS, and a server for each fault that the
+ * doctor detects.
+ */
 export async function startProxies(edges: Edges, certificates: Certificates): Promise<Proxies> {
   const ports = await freePorts(FAULTS.length);
   const portOf = (fault: Fault) => ports[FAULTS.indexOf(fault)] ?? 0;

@@ -3,7 +3,10 @@ import { createTenant, type System, startSystem, type Tenant } from "../system/s
 import { TRUST_TEST_PROXY } from "../system/visitors.ts";
 import { scriptedFaults } from "./scripted-faults.ts";
 
-/** Three edges that trust the tests as their proxy and share one Redis (if redis-server is installed), and a tenant with a fast model. */
+/**
+ * A system with three edges, and a tenant with a fast model. The edges trust the tests as their proxy. If redis-server is installed, they
+ * share one Redis.
+ */
 export type EdgeFixture = {
   system: System;
   tenant: Tenant;
@@ -24,11 +27,11 @@ export async function startEdgeFixture(): Promise<EdgeFixture> {
     ...(server && { redisUrl: server.url }),
     script: scriptedFaults,
     env: { edge: TRUST_TEST_PROXY },
-    // `hasty` times out after one second of silence instead of the default twenty, to keep the tests short.
+    // To keep the tests short, `hasty` times out after one second of silence instead of the default twenty.
     llmConfig: (base_url) => ({
       default_model: "openai:default",
       providers: {
-        // Above the number of concurrent slow readers.
+        // `max_active` must be above the number of concurrent slow readers.
         openai: { base_url, api_key_env: "OPENAI_API_KEY", concurrency: { max_active: 1_000 } },
         hasty: {
           base_url,

@@ -19,7 +19,7 @@ import { providerFaultsSuite } from "./suites/provider-faults.ts";
 import { slowReadersSuite, startSlowReaders } from "./suites/slow-readers.ts";
 
 // All suites share one system, but each has its own tenants and client addresses. The slow scenarios start first, on their own edges and
-// replicas, and their results are checked later.
+// replicas. Later suites check their results.
 describe("the edge", () => {
   let fixture: EdgeFixture;
   const frozenPeers = {
@@ -40,7 +40,7 @@ describe("the edge", () => {
     void longStreams();
   });
   afterAll(async () => {
-    // A peer that is still stopped (SIGSTOP) cannot handle SIGTERM.
+    // Waits until no peer is stopped by SIGSTOP: such a peer does not handle SIGTERM.
     await frozenPeersEnded;
     await fixture.stop();
   });

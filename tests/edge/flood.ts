@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 
-// Runs as a separate process. Sends bodies that are costly to parse or validate on 16 connections; each connection sends its next request
-// when the response arrives. Arguments: the edge's port, and how many client addresses to claim ("one" or "many").
+// Runs as a separate process. Sends bodies that are costly to parse or validate, on 16 connections. Each connection sends its next request
+// when the response to the previous one arrives. Arguments: the edge's port, and "one" or "many" for the client addresses to claim.
 
 const CONNECTIONS = 16;
 const FIELDS = '{"public_key":"svc_pk_x","session_id":"5f0c2d66-7f57-4b8e-8a51-0d6d3a3d9e01","message":';
@@ -20,7 +20,7 @@ const COSTLY = [
   (bytes: number) => listOf(bytes, '{"a":0},'),
   (bytes: number) => listOf(bytes, "1.7976931348623157e308,"),
   (bytes: number) => listOf(0, "", `{${Array.from({ length: bytes / 10 }, (_, key) => `"${key}":0`).join(",")}}`),
-  // The most keys and lists that the edge still parses, filled up with text to the body limit.
+  // The next two bodies have the most keys and the most lists that the edge still parses. Text fills the rest of the body.
   (bytes: number) =>
     listOf(0, "", `{${Array.from({ length: 3_400 }, (_, key) => longKey(key, bytes / 3_400)).join(",")}}`),
   (bytes: number) => listOf(15_000, "[],", `"${"😀".repeat((bytes - 15_000) / 4)}"`),

@@ -9,9 +9,9 @@ import { TRUST_TEST_PROXY, visit } from "../system/visitors.ts";
 const MEMORY_LIMIT_MIB = 512;
 const MEMORY_MARGIN_MIB = 128;
 const MAX_RATIO = 1.2;
-/** Each round measures the neighbour with and without the attack; the times of all rounds count together. */
+/** Each round measures the neighbour with and without the attack. The percentiles are over the times of all rounds. */
 const MIN_ROUNDS = quickOrFull(4, 16);
-/** More rounds follow while the ratio is above its limit, because the slowest 1 % of few chats depends on chance. */
+/** While the ratio is above its limit, the test adds rounds up to this number, because the p99 of few chats depends on chance. */
 const MAX_ROUNDS = 4 * MIN_ROUNDS;
 const CHATS = 100;
 
@@ -78,7 +78,7 @@ test(
 
     expect(maxMiB).toBeLessThan(MEMORY_LIMIT_MIB - MEMORY_MARGIN_MIB);
     expect(ratio()).toBeLessThanOrEqual(MAX_RATIO);
-    // The patterns still apply: a message beyond the workspace's share of matching time is refused, not accepted unmatched.
+    // The service refuses a message beyond the workspace's share of matching time. It never accepts a message without matching it.
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0);
     expect(statuses.filter((status) => status === 503)).toHaveLength(refused);
   },

@@ -14,19 +14,19 @@ const WIRE = [...EVENTS, "data: [DONE]\n\n"];
 
 /** Where in the reply's bytes each event ends. */
 export const EVENT_ENDS = WIRE.map((_, index) => WIRE.slice(0, index + 1).join("").length);
-/** Whether a byte of the reply is inside a JSON string. Only TLS and TCP checksums can detect a change of it that leaves valid JSON. */
+/** Ranges of bytes of the reply inside JSON strings. A changed byte there can leave valid JSON, which only TLS or TCP checksums detect. */
 const STRINGS = [...WIRE.join("").matchAll(/"(?:[^"\\]|\\.)*"/g)].map(
   ({ index, 0: literal }) => [index + 1, index + literal.length - 1] as const,
 );
 export const isInString = (at: number) => STRINGS.some(([start, end]) => at >= start && at < end);
 
-/** The characters that the model `damaged` writes over its reply, and the byte offset. Sent as the visitor's message. */
+/** The characters that the model `damaged` writes over its reply from byte `at`. The visitor's message contains them as JSON. */
 export type Damage = { at: number; characters: string };
 
-/** The number of events that a fault can replace. */
+/** Number of events in the reply, including `[DONE]`. A fault can replace each of them. */
 export const BOUNDARIES = WIRE.length;
 
-/** More than all buffers between the provider and a reader can hold: as JSON each character takes six bytes. */
+/** More tokens than all buffers between the provider and a reader can hold. Each character takes six bytes as JSON. */
 export const FLOOD_TOKENS = quickOrFull(1_300, 3_000);
 export const FLOOD_TOKEN_CHARACTERS = 3_000;
 

@@ -14,7 +14,7 @@ export function expectWellFormed({ events, done }: ChatResult, label: string): v
   expect(names.indexOf("error"), label).toBe(done?.finish_reason === "error" ? names.length - 2 : -1);
 }
 
-/** Expects the whole text if the turn succeeded, and a prefix of it if the turn failed. */
+/** Expects the reply to be the whole text if the turn succeeded, or a prefix of the text if the turn failed. */
 export function expectNoForeignText({ text, done }: ChatResult, fullText: string, label: string): void {
   if (done?.finish_reason === "error") expect(fullText.startsWith(text), `${label}: ${text}`).toBe(true);
   else expect(text, label).toBe(fullText);

@@ -106,7 +106,7 @@ describe.runIf(isAvailable)("the images in docker-compose.yml", () => {
     await postgres("pg_restore", ...database, ...restore);
     await composition.compose("start", ...REPLICATED, "edge");
 
-    // The reply after the dump and its count are gone. A new reply is counted on top of the restored usage.
+    // The restore removed the reply that followed the dump, and its count. A new reply adds to the restored usage.
     const sendMessage = () => chat(composition.url, tenant).then(({ done }) => done?.finish_reason, String);
     await expect.poll(sendMessage, { timeout: 60_000, interval: 2_000 }).toBe("stop");
     completedTurns++;

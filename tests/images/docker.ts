@@ -44,14 +44,17 @@ export type Composition = {
   container(service: string): Promise<string>;
 };
 
-/** Configures docker-compose.yml with a project name and ports of its own and with the fake provider. Builds and starts nothing. */
+/**
+ * Returns commands for docker-compose.yml with its own project name and ports and with the fake provider. Does not build or start
+ * anything.
+ */
 export async function defineComposition(): Promise<Composition> {
   const [edge = 0] = await freePorts(8);
   const [sso, conversation, quota, llm] = [edge + 1, edge + 2, edge + 4, edge + 6];
   const env = {
     PORT: String(edge),
     SSO_PORT: String(sso),
-    // A range of two, because each service has two replicas.
+    // Two ports, because each service has two replicas.
     CONVERSATION_OPS_PORT: `${conversation}-${conversation + 1}`,
     QUOTA_OPS_PORT: `${quota}-${quota + 1}`,
     LLM_OPS_PORT: `${llm}-${llm + 1}`,

@@ -18,7 +18,7 @@ let other: TenantData;
 beforeAll(async () => {
   system = await startSystem();
   [caller, other] = [await createTenantData(), await createTenantData()];
-  // The usage ledger and the call log are written shortly after the reply.
+  // The services write the usage ledger and the call log shortly after the reply.
   await vi.waitFor(
     async () => {
       expect(await readBalance(system.database)).toMatchObject({ used: 2, held: 0, outbox: 0 });
@@ -67,7 +67,7 @@ function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
   };
 }
 
-/** Replaces the request's identifiers, which a response may repeat, by their field names. No response repeats the numeric ones. */
+/** Replaces identifiers from the request with their field names, so that responses are comparable. No response repeats the numeric ones. */
 function maskIdentifiers(response: string, { messageId: _, patternId: __, ...ids }: Identifiers): string {
   return Object.entries(ids).reduce((text, [field, id]) => text.replaceAll(id, field), response);
 }
@@ -83,7 +83,7 @@ function processOf({ typeName }: DescService): ServiceProcess {
   return typeName.startsWith("parley.llm.") ? system.llm : system.conversation;
 }
 
-/** Runs `use` with a function that calls the method's service. */
+/** Connects to the method's service, runs `use` with a function that calls it, and closes the connection. */
 async function withCall<T>(method: DescMethod, use: (call: Call) => Promise<T>): Promise<T> {
   const { port, opsPort } = processOf(method.parent);
   if (/Admin/.test(method.parent.name)) return use(connectAdminPlane(opsPort));
@@ -151,7 +151,7 @@ describe("a call for one workspace returns nothing of another, and the same resu
     for (const secret of [other.workspaceId, other.sessionId, other.turnId, other.botSlug, other.sourceName])
       expect(own).not.toContain(secret);
     const unknown = await responseFor(`ws_${randomUUID()}`);
-    // The list includes ids that no workspace can have.
+    // Some of these ids are invalid, so no workspace can have them.
     for (const id of [`ws_${randomUUID()}`, "a b", `${other.workspaceId}\u0000`, "%", "x".repeat(65)])
       expect(await responseFor(id)).toBe(unknown);
     expect(own).not.toBe(unknown);

@@ -12,7 +12,7 @@ import { ADMIN_TOKEN, INTERNAL_TOKEN } from "../system/processes.ts";
 /** The fields of a request message. */
 export type Fields = Record<string, unknown>;
 
-/** Sends a request and returns the whole response as text, or the error. Leaves out the volatile fields. */
+/** Sends a request. Returns the whole response or the error as text, without the volatile fields. */
 export type Call = (method: DescMethod, fields: Fields, volatile: readonly string[]) => Promise<string>;
 
 const OPTIONS = { timeoutMs: 20_000 };

@@ -19,11 +19,11 @@ export type Identifiers = {
 export type TenantData = Identifiers & { workspaceId: string };
 
 export type ForeignIdentifierCase = {
-  /** Returns requests in the caller's workspace. With another tenant's identifiers they must have the same result as with unknown ones. */
+  /** Returns requests in the caller's workspace. The result must be the same for another tenant's identifiers and for unknown ones. */
   requests: (caller: TenantData, ids: Identifiers) => Fields[];
   /** Response fields that differ from call to call. */
   volatile?: string[];
-  /** Whether the call creates data of the caller under these identifiers. */
+  /** Set if the call creates data with these identifiers in the caller's workspace. */
   creates?: true;
 };
 

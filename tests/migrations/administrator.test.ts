@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { migrateAsProcess, root, type ServiceWithDatabase } from "../system/processes.ts";
 import { versionsOf } from "./next-version.ts";
 
-// Runs the SQL of docs/install/database.md. Each suite needs a server of its own, because roles belong to the whole server.
+// These tests run the SQL of docs/install/database.md. Each suite starts its own server, because roles belong to the whole server.
 
 const SERVICES = [
   ["conversation", "conversation"],
@@ -58,7 +58,7 @@ function defineTests(start: () => Promise<Server>): void {
   beforeAll(async () => {
     page = await readFile(`${root}docs/install/database.md`, "utf8");
     server = await start();
-    // RDS and Cloud SQL give such a role instead of a superuser.
+    // Amazon RDS and Cloud SQL provide a role like this instead of a superuser.
     await run(server.url, `CREATE ROLE master LOGIN CREATEROLE CREATEDB PASSWORD ${literal}`);
   });
   afterAll(() => server.stop());
@@ -67,7 +67,7 @@ function defineTests(start: () => Promise<Server>): void {
     await run(server.url, "DROP ROLE IF EXISTS parley_conversation, parley_quota, parley_llm, parley_admin");
   });
 
-  /** Returns the SQL blocks of a section with the tests' password. */
+  /** Returns the SQL blocks of a section. Replaces the placeholder for passwords with the tests' password. */
   function sqlOf(heading: string): string[] {
     const [, section = ""] = page.split(new RegExp(`^## ${heading}$`, "m"));
     const blocks = [...(section.split(/^## /m)[0] ?? "").matchAll(/^ *```sql\n([\s\S]*?)^ *```$/gm)];
@@ -193,7 +193,7 @@ function defineTests(start: () => Promise<Server>): void {
   });
 }
 
-/** Runs SQL and returns the rows of its last statement. Sends CREATE DATABASE alone, because it cannot run in a transaction. */
+/** Runs SQL and returns the rows of its last statement. Sends CREATE DATABASE separately, because it cannot run in a transaction. */
 async function run(url: string, sql: string): Promise<object[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

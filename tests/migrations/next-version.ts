@@ -24,9 +24,9 @@ export async function versionsOf(database: Pick<TestDatabase, "url">, schema: st
 const refuse = () => Promise.reject(new Error("the test must not run this version's migrations"));
 
 /**
- * Returns migrations with the changes that a next version may make while this one runs: each table gets a column with a default, one
- * without, a check that is validated later and an index; the schema gets a new table. Each migration locks one table only: two locks could
- * deadlock with the traffic.
+ * Returns migrations with every kind of change that the next version may make while this version runs. Each table gets a column with a
+ * default, a column without one, a check that is validated in a second step, and an index. The schema gets a new table. Each migration
+ * locks only one table, because two locks could deadlock with the traffic.
  */
 function nextVersion(schema: string, tables: readonly string[]): Migration[] {
   return [...tables.map((table) => widen(schema, table)), addTable(schema)];
@@ -37,7 +37,7 @@ function widen(schema: string, table: string): Migration {
   const index = `${table}_next_note`;
   return {
     name: `9000_${table}`,
-    // CREATE INDEX CONCURRENTLY cannot run in a transaction. So each statement must tolerate what a failed attempt has left.
+    // CREATE INDEX CONCURRENTLY cannot run in a transaction. So each statement must work after a failed attempt applied some of them.
     config: { transaction: false },
     up: async (knex: Knex) => {
       await knex.raw(`ALTER TABLE ${name} ADD COLUMN IF NOT EXISTS next_note text,
@@ -67,7 +67,7 @@ function addTable(schema: string): Migration {
   };
 }
 
-/** Returns a contraction after the next version. Its schema requires `oldestVersion` or newer. */
+/** Returns a contract migration (as in expand and contract). Services older than `oldestVersion` must not run on its schema. */
 export function contraction(schema: string, oldestVersion: string): Migration {
   return {
     name: "9002_contraction",

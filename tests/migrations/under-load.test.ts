@@ -14,7 +14,7 @@ type Schema = (typeof SCHEMAS)[number];
 
 const ROUNDS = quickOrFull(1, 5);
 const VISITORS = 10;
-/** The attempts of an installation's Job. Each attempt waits at most 2 s for a lock. */
+/** Maximum attempts of an installation's migration Job. Each attempt waits at most 2 s for a lock. */
 const MAX_ATTEMPTS = 5;
 const LOCK_NOT_AVAILABLE = "55P03";
 
@@ -38,7 +38,7 @@ function target(schema: Schema) {
   return { url: system.database.url, schema, role: `parley_${schema}`, migrations: [...now, ...next] };
 }
 
-/** Retries lock timeouts like an installation's Job. */
+/** Retries `work` after a lock timeout, as an installation's migration Job does. */
 async function retryLockTimeouts<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -55,7 +55,7 @@ async function migrateToNextVersion(): Promise<void> {
 
 async function rollBackNextVersion(): Promise<void> {
   for (const schema of SCHEMAS) {
-    // One migration at a time, so that a retry does not repeat rollbacks.
+    // Rolls back one migration per call, so that a retry repeats no successful rollback.
     for (const _ of versions[schema].next) await retryLockTimeouts(() => rollback(target(schema), 1));
   }
 }
@@ -68,7 +68,7 @@ async function countNextVersionColumns(): Promise<number> {
   return n;
 }
 
-/** Results of the visits and the status codes of the exports. */
+/** Results of the visits, and status codes of the exports. */
 type LoadResult = { visits: VisitResult[]; exports: number[] };
 
 /** Runs `work` while visitors chat and an owner exports transcripts. */
@@ -116,7 +116,7 @@ test("migrates to the next version's schema and back under load without an error
         expect(await countNextVersionColumns()).toBe(tableCount);
       }),
     );
-    // After a rollback of the pods this version must start on the newer schema.
+    // An operator may roll back the pods but not the schema. So this version must start on the newer schema.
     const services = [system.quota, system.llm, system.conversation, ...system.edges];
     for (const service of services) await service.stop();
     await Promise.all(services.map((service) => service.start()));

@@ -21,11 +21,11 @@ export type Fault = {
   alerts: readonly ExpectedAlert[];
   /** The names of further alerts that may fire. */
   consequences?: readonly string[];
-  /** Waits until a panel or a tool also shows the fault. */
+  /** Waits until a dashboard panel or the doctor shows the fault too. */
   waitUntilVisible?(): Promise<void>;
 };
 
-/** Returns the ten faults to inject into a healthy system. */
+/** Returns the faults to inject into a healthy system: ten, or nine without nginx. */
 export async function createFaults(fixture: Fixture): Promise<Fault[]> {
   const { system, databaseProxy, settleProxy, redis } = fixture;
   const { admin } = system;
@@ -115,7 +115,7 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
       },
       repair: async () => undefined,
       alerts: [{ alert: "ParleyProviderRefusesKey", labels: { provider: "guarded" } }],
-      // A revoked widget key is the workspace's concern: it fires no alert, but a panel shows it.
+      // No alert fires for a revoked widget key, because only its workspace can act on it. A panel shows it.
       waitUntilVisible: () =>
         waitForPanel(fixture, "service", "Refusals by code", (labels) => labels.code === "invalid_api_key"),
     },
@@ -140,7 +140,7 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
         settleProxy.stall();
         const countTurns = "SELECT count(*)::integer AS turns FROM conversation.outbox";
         await waitUntil(async () => (await query<{ turns: number }>(system.database, countTurns)).turns > 0);
-        // Simulates 90 seconds of waiting.
+        // Simulates that the settlements have waited for 90 s.
         await query(system.database, "UPDATE conversation.outbox SET created_at = created_at - interval '90 seconds'");
       },
       repair: () => settleProxy.resume(),
@@ -150,7 +150,7 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
   ];
 }
 
-/** The services cannot detect a buffering proxy. Only the doctor can, because it receives the events from outside. */
+/** Returns the fault of a buffering proxy. Only the doctor detects it, because it receives the events through the proxy. */
 function proxyBuffering({ system, tenants }: Fixture): Fault {
   let proxy: { url: string; stop(): Promise<void> } | undefined;
   return {

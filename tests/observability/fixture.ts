@@ -18,9 +18,9 @@ export type Tenants = Record<
 export type Fixture = {
   system: System;
   redis: { kill(): Promise<void>; restart(): Promise<void> };
-  /** Between the services and PostgreSQL. */
+  /** Proxy between the services and PostgreSQL. */
   databaseProxy: TcpProxy;
-  /** Between conversation and quota: only settlement uses it. */
+  /** Proxy between conversation and quota. Only settlement uses it. */
   settleProxy: TcpProxy;
   prometheus: Prometheus;
   tenants: Tenants;
@@ -29,7 +29,10 @@ export type Fixture = {
 
 const MAX_STREAMS_PER_CLIENT = 3;
 
-/** Starts Parley with two edges that share one Redis, several providers, a proxy before PostgreSQL and before quota, and Prometheus. */
+/**
+ * Starts Parley with two edges that share one Redis, and with several providers. Starts a proxy in front of PostgreSQL, a proxy between
+ * conversation and quota, and Prometheus.
+ */
 export async function startFixture(postgresUrl: string): Promise<Fixture> {
   let redis: TestRedis = await startRedis();
   const redisPort = Number(new URL(redis.url).port);
@@ -91,7 +94,7 @@ export async function startFixture(postgresUrl: string): Promise<Fixture> {
   };
 }
 
-/** Creates the tenants. `full` has used up its quota, `near` almost. */
+/** Creates the tenants. `full` has used all of its quota, and `near` most of it. */
 async function createTenants(system: System): Promise<Tenants> {
   const { admin, database } = system;
   await createPlan(database, "large", 1_000_000);
@@ -124,7 +127,7 @@ async function addUsage({ database }: System, { workspaceId }: Tenant, used: num
   );
 }
 
-/** Sends visitors to both edges until stopped: those of every tenant, or only those whose turns succeed. */
+/** Runs visitors of every tenant, or only of the tenant whose turns succeed, until `stop` is called. */
 export function startVisitors(
   { system, tenants }: Fixture,
   kind: "every" | "succeeding" = "every",
@@ -155,7 +158,7 @@ export function startVisitors(
   };
 }
 
-/** Disconnects during the reply. */
+/** Sends a message and disconnects during the reply. */
 async function disconnect(url: string, tenant: Tenant): Promise<void> {
   const abort = new AbortController();
   try {
@@ -165,7 +168,7 @@ async function disconnect(url: string, tenant: Tenant): Promise<void> {
     await reader?.read();
     await reader?.read();
   } catch {
-    // The fault suites stop services; other visitors' results show that.
+    // Ignored, because an error would end this visitor's loop in `startVisitors`.
   } finally {
     abort.abort();
   }

@@ -8,7 +8,7 @@ import { rulesSuite, runAlertCases } from "./suites/rules.ts";
 
 // All suites share one system and one Prometheus. The suites without faults run first.
 describeWith("prometheus", "Prometheus with a running system", () => {
-  // promtool runs the cases while the system starts.
+  // Starts promtool first, so that it runs the cases while the system starts.
   let cases: ReturnType<typeof runAlertCases>;
   beforeAll(() => {
     cases = runAlertCases();

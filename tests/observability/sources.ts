@@ -22,7 +22,7 @@ export function readDashboards(): Record<string, Dashboard> {
   );
 }
 
-/** Returns the panels that have expressions, which rows do not. */
+/** Returns a dashboard's panels without its rows, which have no expressions. */
 export function panelsOf(dashboard: Dashboard): Panel[] {
   return dashboard.panels.filter((panel) => panel.type !== "row");
 }
@@ -36,24 +36,24 @@ export function fillVariables(expr: string, window: string): string {
   return expr.replaceAll("$namespace", ".*").replaceAll("$__rate_interval", window);
 }
 
-/** Returns whether an expression reads series of the platform, which exist only in a cluster. */
+/** Returns whether an expression reads metrics of Kubernetes, its containers or cert-manager, which exist only in a cluster. */
 export function readsPlatform(expr: string): boolean {
   return /\b(kube|container|certmanager)_\w+\{/.test(expr);
 }
 
-/** Removes the thresholds from an alert's expression, so that it returns data also when the alert does not fire. */
+/** Removes the thresholds and `absent()` from an alert's expression. The result returns data even if the alert does not fire. */
 export function withoutThreshold(expr: string): string {
   const bare = expr.replace(/\s(==|>=|<=|>|<)\s[\d.]+(\s\*\s[\d.]+)?/g, "").replaceAll(/\babsent\(([^()]+)\)/g, "$1");
   if (bare === expr) throw new Error(`no threshold in ${expr}`);
   return bare;
 }
 
-/** The delay of an alert about background work, which may fail for some minutes in normal operation. */
+/** The `for` of alerts about background work. Such work may fail for some minutes in normal operation. */
 const BACKGROUND_DELAY = "30m";
 
 /**
- * Returns a copy of the cause alerts that fires within seconds: short windows and a short `for`, with the real thresholds. Alerts about
- * background work keep their delay, so they never fire. The label `fast` distinguishes the copy from the real alerts.
+ * Returns a copy of the cause alerts that fires within seconds. It has short windows and a short `for`, but the real thresholds. In the
+ * copy, alerts about background work keep their 30 minutes, so they never fire in a test. The label `fast` identifies the copy.
  */
 export function fastCauseAlerts(): string {
   const causes = readAlerts().filter(({ name }) => name === "parley-causes");

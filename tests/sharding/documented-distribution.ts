@@ -8,7 +8,7 @@ export type Distribution = {
   reference: string[];
   /** Tables whose rows are distributed by a column. */
   distributed: { table: string; column: string }[];
-  /** All of these tables in the order of the page. */
+  /** All of these tables in the order in which the page distributes them. */
   all: string[];
 };
 

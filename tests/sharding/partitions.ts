@@ -2,7 +2,10 @@ import type { TestDatabase } from "@parley/test-support";
 import { query } from "../system/database.ts";
 import type { Table } from "./catalog.ts";
 
-/** Replaces empty tables with partitioned copies: the same columns, keys and indexes, in `count` hash partitions by workspace_id. */
+/**
+ * Replaces empty tables with partitioned copies. A copy has the same columns, keys and indexes, and `count` hash partitions by
+ * workspace_id.
+ */
 export async function partitionByWorkspace(
   database: TestDatabase,
   tables: readonly Table[],

@@ -6,7 +6,7 @@ import { readCatalog, type Table } from "./catalog.ts";
 import { type Distribution, readDistribution } from "./documented-distribution.ts";
 import { partitionByWorkspace } from "./partitions.ts";
 
-// Compares docs/install/scaling.md with the catalog of a migrated database.
+// Compares docs/install/scaling.md with the system catalog of a migrated database.
 
 let tables: Table[];
 let page: Distribution;
@@ -69,7 +69,7 @@ test("PostgreSQL can partition the distributed tables by workspace_id with all k
     "SELECT count(*)::integer AS partitioned FROM pg_class WHERE relkind = 'p'",
   );
   expect(partitioned).toBe(distributed.length);
-  // readCatalog leaves out partitioned tables but includes their partitions, whose names end with a digit.
+  // readCatalog omits partitioned tables but returns their partitions. The names of partitions end with a digit.
   const catalog = await readCatalog(database);
   const unpartitioned = catalog.filter(({ name }) => !/_\d$/.test(name));
   expect(new Set(unpartitioned.map(({ name }) => name))).toEqual(new Set(page.reference));

@@ -26,8 +26,8 @@ export type ChaosResult = Balance & {
 };
 
 /**
- * Sends SIGKILL to random processes while visitors chat: services, which are restarted at once, and database connections, after which
- * PostgreSQL restarts itself. Then waits until every turn is settled.
+ * Sends SIGKILL to random services and database connections while visitors chat. Restarts each killed service at once. PostgreSQL
+ * restarts itself when the process of a connection is killed. Then waits until every turn is settled.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const postgres = await startTestPostgres();

@@ -4,7 +4,7 @@ import type { System, Tenant } from "./system.ts";
 
 export type ChatFields = Record<string, unknown>;
 
-/** Sends a chat request like a browser on the tenant's site. */
+/** Sends a chat request as a browser on the tenant's site does. */
 export function postChat(
   baseUrl: string,
   tenant: Tenant,
@@ -27,7 +27,7 @@ export type ChatResult = {
   meta: Record<string, unknown> | undefined;
   done: Record<string, unknown> | undefined;
   error: Record<string, unknown> | undefined;
-  /** The text of all token events. */
+  /** The concatenated text of all token events. */
   text: string;
 };
 

@@ -32,7 +32,7 @@ export async function runCli(args: readonly string[], env: Record<string, string
   return { code, stdout: parley.stdout(), stderr: parley.stderr() };
 }
 
-/** Runs a CLI command in this process, which is much cheaper than a process of its own. */
+/** Runs a CLI command in this process, which uses much less CPU than `runCli`. */
 export async function callCli(args: readonly string[], env: Record<string, string>, cwd = root): Promise<CliResult> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const output = Promise.all([text(stdout), text(stderr)]);

@@ -30,7 +30,7 @@ export type Collector = {
   close(): Promise<void>;
 };
 
-/** Starts a collector of OpenTelemetry traces: OTLP over HTTP with protobuf. */
+/** Starts a collector that receives OpenTelemetry traces by OTLP over HTTP with protobuf. */
 export async function startCollector(port = 0): Promise<Collector> {
   const spans: CollectedSpan[] = [];
   const bodies: Buffer[] = [];
@@ -65,7 +65,7 @@ export async function startCollector(port = 0): Promise<Collector> {
   };
 }
 
-/** A message's encoded fields by number. A value is bytes or a 64-bit number. */
+/** The encoded fields of a protobuf message by field number. Each value is bytes or a 64-bit number. */
 type Fields = Map<number, (Uint8Array | bigint)[]>;
 
 function readFields(bytes: Uint8Array): Fields {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { TestDatabase } from "@parley/test-support";
 import pg from "pg";
 
-// Access to the services' tables past the services, as a superuser.
+// Reads and writes the services' tables directly, as a superuser.
 
 /** Counts that must reconcile, of one workspace or of all. */
 export type Balance = {
@@ -45,8 +45,8 @@ export async function readBalance(database: TestDatabase, workspaceId?: string):
 }
 
 /**
- * Waits until there are no holds, open turns and unsent settlements, and returns the balance. Returns the last balance after `timeoutMs`.
- * Retries errors until then: the database may be restarting.
+ * Waits until there are no holds, no open turns and no unsent settlements. Returns the balance, also if that takes longer than `timeoutMs`.
+ * Retries errors until then, because the database may be restarting.
  */
 export async function waitUntilSettled(database: TestDatabase, timeoutMs: number): Promise<Balance> {
   const deadline = performance.now() + timeoutMs;
@@ -79,7 +79,7 @@ export async function query<T extends object>(
   }
 }
 
-/** Creates a plan with any cap. No admin call can. */
+/** Inserts a plan with SQL, because no admin RPC can create one. */
 export async function createPlan(database: TestDatabase, plan: string, cap: number): Promise<void> {
   await query(database, "INSERT INTO quota.plans (plan, monthly_cap) VALUES ($1, $2)", [plan, cap]);
 }

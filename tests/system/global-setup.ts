@@ -5,7 +5,7 @@ import { PASSWORD, runMigrations } from "./processes.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Name of an empty migrated database. It is the template of each system's database. */
+    /** Name of an empty migrated database. Each system's database is a copy of it. */
     migratedDatabase: string;
   }
 }

@@ -19,7 +19,7 @@ export type Instance = {
 
 export async function createInstance(): Promise<Instance> {
   const dataDir = await mkdtemp(join(tmpdir(), "parley-start-"));
-  // Shares the tests' cache of compiled modules: with an empty one the first start takes three times the CPU time.
+  // Shares the tests' cache of compiled modules. With an empty cache the first start takes three times the CPU time.
   const cache = process.env.NODE_COMPILE_CACHE;
   if (cache !== undefined) {
     await mkdir(cache, { recursive: true });
@@ -37,7 +37,7 @@ export async function createInstance(): Promise<Instance> {
   };
 }
 
-/** Runs what `pnpm start` runs, without pnpm. Does not wait until it is ready. */
+/** Starts Parley with the command of `pnpm start`, without pnpm. Does not wait until Parley is ready. */
 export function start(instance: Instance, env: Record<string, string> = {}): Promise<RunningProcess> {
   return startProcess({
     name: "start",

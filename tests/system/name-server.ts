@@ -12,7 +12,7 @@ const TYPE_A = 1;
 const IS_ANSWER = 0x8180;
 const HEADER_BYTES = 12;
 
-/** Starts a DNS server that resolves every A query to the current addresses and answers other queries with no records. */
+/** Starts a DNS server. It returns the current addresses for every A query, and no records for other queries. */
 export async function startNameServer(): Promise<NameServer> {
   let current: string[] = [];
   const socket = createSocket("udp4");

@@ -4,12 +4,12 @@ import type { System, Tenant } from "./system.ts";
 import { visit } from "./visitors.ts";
 
 const CLIENTS = 4;
-/** After this time in the queue a message is refused. */
+/** The conversation service refuses a message that has waited this long for matching. */
 const LONGEST_WAIT_MS = 5_000;
 
 /**
- * Stores fifty patterns whose lazily built automata need new states for each new text. They exceed today's limit for a bot, so they are
- * inserted directly: a bot may have kept them from a version without the limit.
+ * Stores fifty slow patterns: their lazily built automata need new states for each new text. Inserts them with SQL, because they exceed
+ * the limit for a bot. A bot may still have such patterns from a version without the limit.
  */
 export async function storeSlowPatterns({ database }: Pick<System, "database">, tenant: Tenant): Promise<void> {
   await query(
@@ -38,8 +38,8 @@ export function sendSlowMessages(url: string, tenant: Tenant): Traffic {
 }
 
 /**
- * Sends the same messages, about as often as an attacked tenant's are answered or refused, to a tenant without patterns. A neighbour's times
- * during this traffic and during the attack differ by the matching only.
+ * Sends the same messages to a tenant without patterns, about as often as the service answers or refuses those of `sendSlowMessages`. So
+ * a neighbour's times during this traffic and during the attack differ only by the matching.
  */
 export function sendOrdinaryMessages(url: string, tenant: Tenant): Traffic {
   return repeat(url, tenant, LONGEST_WAIT_MS);

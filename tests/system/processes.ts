@@ -11,7 +11,7 @@ export const PASSWORD = "password-of-the-tests";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A service that runs as a real process and can be restarted on the same ports with the same environment. */
+/** A service that runs as a process. Each start uses the same ports and the same environment. */
 export type ServiceProcess = {
   name: ServiceName;
   /** The gRPC port, or the public port of an edge. */
@@ -20,7 +20,7 @@ export type ServiceProcess = {
   process(): RunningProcess;
   /** Returns the output of all its runs. */
   outputs(): string;
-  /** Starts it and waits until it is ready. `extra` is set for this run only. */
+  /** Starts the service and waits until it is ready. `extra` has environment variables for this run only. */
   start(extra?: Record<string, string>): Promise<void>;
   kill9(): Promise<void>;
   stop(): Promise<void>;
@@ -82,7 +82,7 @@ export async function returnsOk(url: string): Promise<boolean> {
 /** A service with migrations and a schema. */
 export type ServiceWithDatabase = Exclude<ServiceName, "edge">;
 
-/** Runs a service's migrations in a process, like an installation does. Without a password the service's role must exist. */
+/** Runs a service's migrations in a process, as an installation does. If `password` is undefined, the service's role must exist. */
 export async function migrateAsProcess(name: ServiceWithDatabase, url: string, password?: string) {
   const migration = await startProcess({
     name: `${name} migrations`,

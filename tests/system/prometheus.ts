@@ -13,7 +13,7 @@ export type FiringAlert = { name: string; labels: Record<string, string> };
 
 export type Prometheus = {
   url: string;
-  /** Evaluates an expression now. Leaves out series whose value is NaN. */
+  /** Evaluates an expression now. Omits series whose value is NaN. */
   query(expr: string): Promise<Sample[]>;
   firing(): Promise<FiringAlert[]>;
   stop(): Promise<void>;
@@ -25,7 +25,7 @@ export type PrometheusOptions = {
   rules?: Readonly<Record<string, string>>;
 };
 
-/** Starts a Prometheus that scrapes the services every second, with the labels that the chart and compose set. */
+/** Starts a Prometheus that scrapes the services every second. Sets the same labels as the chart and docker-compose.yml. */
 export async function startPrometheus({ targets, rules = {} }: PrometheusOptions): Promise<Prometheus> {
   const commands = prometheusCommands();
   if (commands === undefined) throw new Error('prometheus not found; use describeWith("prometheus")');

@@ -8,12 +8,12 @@ export type RawClient = {
   closed: Promise<string>;
 };
 
-/** Opens a TCP connection for requests that no HTTP client sends. With `reads: false` it reads nothing. */
+/** Opens a TCP connection, for requests that no HTTP client sends. With `reads: false` it never reads the responses. */
 export function dial(port: number, { reads = true } = {}): RawClient {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   let text = "";
   if (reads) socket.on("data", (chunk) => (text += chunk.toString("latin1")));
-  // A reset also emits close, which is enough.
+  // Ignores errors, because `close` follows every error.
   socket.on("error", () => undefined);
   const closed = new Promise<string>((resolve) => socket.once("close", () => resolve(text)));
   return { socket, text: () => text, closed };

@@ -21,8 +21,8 @@ export async function startSemanticSearchSystem(
       providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY" } },
       embeddings: { model: EMBEDDING_MODEL },
     }),
-    // All connections to PGlite share one session, so prepared statements of the same name would collide. The service has two pools whose
-    // statement names differ; 2 gives each of them one connection.
+    // All connections to PGlite share one session, so two connections of a pool would prepare statements of the same name. The service has
+    // two pools with different statement names. DATABASE_POOL=2 gives each pool one connection.
     env: { conversation: { DATABASE_URL: pgvector.url, DATABASE_POOL: "2" } },
   });
   return {

@@ -1,4 +1,4 @@
-// Preloaded into a service with `node --import`. Shifts its wall clock by CLOCK_SKEW_MS and leaves monotonic clocks unchanged.
+// Tests preload this file into a service with `node --import`. It shifts the wall clock by CLOCK_SKEW_MS, but not the monotonic clocks.
 const skewMs = Number(process.env.CLOCK_SKEW_MS);
 const RealDate = Date;
 

@@ -11,22 +11,22 @@ import { newAddress, outcomeOf, TRUST_TEST_PROXY, visit } from "./visitors.ts";
 export type SoakOptions = { minutes: number; visitors: number; progress: (line: string) => void };
 
 export type SoakResult = {
-  /** Number of visits by outcome, without the visitors who left. `undefined` is a stream without a finish reason. */
+  /** Number of visits by outcome, without those in `left`. The key `undefined` counts streams without a finish reason. */
   outcomes: Record<string, number>;
-  /** Visitors who disconnected during their reply. */
+  /** Number of visits in which the visitor disconnected during the reply. */
   left: number;
-  /** Visits that took longer than two minutes. */
+  /** Number of visits that took longer than two minutes. */
   hangs: number;
-  /** Streams that ended without `done`. */
+  /** Number of visits whose connection broke or whose stream ended without `done`. */
   incomplete: number;
-  /** Streams that the edges still count after every visitor has left. */
+  /** Number of streams that the edges still count as open after all visits. */
   open: number;
   balance: Balance;
   /** Each service's resident memory: [milliseconds since the start, bytes]. */
   memory: Record<string, [number, number][]>;
 };
 
-/** Heap limits small enough that the heap is full before warm-up ends. Growth after that is a leak and not unused heap. */
+/** Limits the heap so that it is full before the warm-up ends. Memory that grows after that is a leak. */
 const SMALL_HEAP = "--max-semi-space-size=4 --max-old-space-size=112";
 const HANG_MS = 120_000;
 const SAMPLE_MS = 2_000;
@@ -79,7 +79,7 @@ async function soak(system: System, setup: Setup, options: SoakOptions): Promise
   const isOver = () => performance.now() - startedAt > totalMs;
   const services: ServiceProcess[] = [...system.edges, system.conversation, system.quota, system.llm];
   const samples = services.map((): [number, number][] => []);
-  // Counts instead of results: half an hour of results would fill this process's memory.
+  // Keeps counts instead of the results, because the results of half an hour would fill this process's memory.
   const outcomes: Record<string, number> = {};
   let visits = 0;
   let incomplete = 0;

@@ -9,7 +9,7 @@ export type Sso = {
   jwksUrl: string;
   /** Requests a user's access token from the OAuth 2.0 token endpoint. Without `workspaceId` it has no workspace claim. */
   token(options: { workspaceId?: string; user?: string }): Promise<string>;
-  /** Signs any claims with the identity provider's key, also claims that it would never issue. */
+  /** Signs claims with the identity provider's key, including claims that the provider would never issue. */
   sign(claims: JWTPayload): Promise<string>;
   stop(): Promise<void>;
 };
@@ -20,7 +20,7 @@ const KEY_ID = "sso-1";
 const USERS = ["owner", "second-owner", "operator"];
 const TOKEN_TTL_S = 3_600;
 
-/** An adapter that stores nothing: access tokens are JWTs, and the clients are in the configuration. */
+/** An adapter that stores nothing. It needs no storage, because access tokens are JWTs and the clients are in the configuration. */
 const statelessAdapter = (): Adapter => ({
   upsert: async () => undefined,
   find: async () => undefined,

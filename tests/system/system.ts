@@ -67,7 +67,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     startSso(),
     startFakeProvider(options.script),
   ]);
-  // The tests' server commits asynchronously. These tests crash the database and must lose nothing, as in production.
+  // The tests' server commits asynchronously by default. Some tests kill the database, and no commit may be lost, as in production.
   await query(database, `ALTER DATABASE "${database.name}" SET synchronous_commit = on`);
   const directory = await mkdtemp(join(tmpdir(), "parley-test-"));
   await options.prepareDatabase?.(database);

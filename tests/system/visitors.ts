@@ -15,7 +15,7 @@ export function newAddress(): string {
   return `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
 }
 
-/** Sends one message from an address of its own. Returns connection errors as a result instead of throwing. */
+/** Sends one message from a new client address. If the connection fails, returns `broken` instead of throwing. */
 export async function visit(baseUrl: string, tenant: Tenant, fields: ChatFields = {}): Promise<VisitResult> {
   try {
     const response = await postChat(baseUrl, tenant, fields, { headers: { "x-forwarded-for": newAddress() } });
@@ -43,5 +43,5 @@ export function countOutcomes(results: readonly VisitResult[]): Record<string, n
   return counts;
 }
 
-/** Environment of an edge that trusts the tests as its proxy, so that each visitor can have an address of its own. */
+/** Environment of an edge that trusts the tests as its proxy, so that each visitor can have their own address. */
 export const TRUST_TEST_PROXY = { TRUSTED_PROXIES: "127.0.0.0/8" };

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { runChaos } from "../system/chaos.ts";
 
 const SECONDS = 30;
-/** Shorter than an installation's 30 s, which `pnpm test:chaos` uses, so that the test detects dead edges sooner. */
+/** Shorter than an installation's 30 s, so that the services detect dead edges sooner. `pnpm test:chaos` uses 30 s. */
 const LEASE_SECONDS = 5;
 
 test(`usage reconciles after ${SECONDS} seconds of random kill -9 under load`, async () => {
@@ -19,6 +19,6 @@ test(`usage reconciles after ${SECONDS} seconds of random kill -9 under load`, a
   expect(result.done).toBeLessThanOrEqual(result.providerCalls);
   expect(result.done).toBeGreaterThan(20);
   expect(result.kills).toBeGreaterThan(8);
-  // Every completed stream has a finish reason.
+  // `outcomes.undefined` counts streams without a finish reason.
   expect(result.outcomes.undefined).toBeUndefined();
 }, 180_000);

@@ -8,7 +8,10 @@ import { createTenant, type System, startSystem } from "../system/system.ts";
 let system: System;
 afterEach(() => system?.stop());
 
-/** Shadows now() for the quota service's role with a function that adds a stored shift. The quota service's clock determines the month. */
+/**
+ * Replaces now() for the quota service's database role with a function that adds the interval in clock.shift. The quota service's SQL
+ * determines the month with now().
+ */
 async function installClock(database: TestDatabase): Promise<void> {
   await query(
     database,
@@ -74,7 +77,7 @@ test("counts every reply when the services' clocks are wrong by an hour in diffe
     },
   });
   const tenant = await createTenant(system.admin, { model: "openai:slow-400" });
-  // Each reply takes longer than a lease: a sweeper that used a service's clock would interrupt it.
+  // Each reply takes longer than a lease. If a sweeper used a service's clock, it would close the turn as interrupted.
   const replies = await Promise.all(Array.from({ length: 5 }, () => chat(system.url(), tenant)));
   for (const reply of replies) expect(reply.done).toMatchObject({ finish_reason: "stop" });
   await expect

@@ -22,13 +22,13 @@ const FAILPOINTS: Record<Victim, string[]> = {
   llm: ["llm.Generate.before", "llm.token", "llm.Generate.after"],
 };
 const VISITORS = 8;
-/** Generous, for busy machines. */
+/** Long enough for a busy machine. */
 const KILL_TIMEOUT_MS = 60_000;
 
 let system: System;
 let tenant: Tenant;
 beforeAll(async () => {
-  // The test kills the first edge. The second one serves all the time.
+  // The test kills only the first edge. The second one always serves.
   system = await startSystem({
     edges: 2,
     env: {
@@ -47,13 +47,16 @@ function serviceOf(victim: Victim): ServiceProcess {
   return service;
 }
 
-/** Kills a service at each of its failpoints in turn, then restarts it without one. Returns the failpoints that did not kill it. */
+/**
+ * Starts a service with each of its failpoints, one after the other, and waits until the failpoint kills it. Finally restarts it without
+ * a failpoint. Returns the failpoints that did not kill it.
+ */
 async function killAtEach(victim: Victim): Promise<string[]> {
   const service = serviceOf(victim);
   const survived: string[] = [];
   for (const failpoint of FAILPOINTS[victim]) {
     await service.kill9();
-    // The visitors' load may trigger the failpoint before the service has reported that it is ready.
+    // The visitors' load may trigger the failpoint before the service is ready. Then `start` rejects.
     await service.start({ PARLEY_FAILPOINTS: `${failpoint}=kill@4` }).catch((error: unknown) => {
       if (service.process().isRunning()) throw error;
     });

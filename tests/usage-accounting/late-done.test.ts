@@ -8,7 +8,7 @@ import { createTenant, type System, startSystem } from "../system/system.ts";
 
 const REPLY_MS = 1_500;
 
-/** Sends a message and holds a row lock on its turn until `lockedMs` after the end of the reply, so that every CloseTurn waits. */
+/** Sends a message. Locks the turn's row until `lockedMs` after the end of the reply, so that every CloseTurn waits for the lock. */
 async function chatWithLockedTurn(system: System, lockedMs: number) {
   const { admin, database } = system;
   const tenant = await createTenant(admin, { model: "openai:tokens-5-every-300" });

@@ -8,7 +8,7 @@ import { countOutcomes, TRUST_TEST_PROXY, type VisitResult, visit } from "../sys
 
 const TURNS = quickOrFull(600, 10_000);
 const VISITORS = 24;
-/** Every RPC of a turn. If only Generate's status is lost, the turn is still done. */
+/** All RPCs of a turn. For Generate only the final status is lost, so the turn is still done. */
 const LOSSY_RPCS = {
   conversation: ["ResolveKey", "RenewEdge", "OpenTurn", "CloseTurn"],
   quota: ["Reserve", "Settle"],
@@ -69,11 +69,11 @@ test(`stores and counts each of ${TURNS} turns once when every fifth response is
     sessions: counts.turns,
     twice: 0,
   });
-  // A refused visitor may or may not have opened a turn.
+  // If OpenTurn's response was lost, the edge may refuse a visitor although the turn exists.
   expect(counts.turns).toBeGreaterThanOrEqual(TURNS - refused);
   expect(counts.turns).toBeLessThanOrEqual(TURNS);
 
-  // The failpoints did lose responses.
+  // Check that the failpoints lost responses.
   for (const [service, rpcs] of Object.entries(LOSSY_RPCS)) {
     for (const rpc of rpcs.filter((name) => RPCS_OF_EVERY_TURN.includes(name))) {
       const lost = await countLostResponses(system[service as keyof typeof LOSSY_RPCS], rpc);

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Manifest } from "./manifest.ts";
 
-/** The kinds that the chart renders with the minimal values, with their plural in URLs. Helm looks up each before it renders. */
+/** The kinds that the chart renders with the minimal values, and their plurals in URLs. Helm looks up each kind before it renders. */
 const KINDS: [apiVersion: string, kind: string, plural: string][] = [
   ["v1", "Service", "services"],
   ["v1", "ServiceAccount", "serviceaccounts"],
@@ -16,12 +16,12 @@ const NOT_FOUND = { kind: "Status", apiVersion: "v1", status: "Failure", reason:
 
 export type ApiServer = {
   url: string;
-  /** The requested paths. */
+  /** Paths that clients have requested so far. */
   requested: string[];
   stop(): Promise<void>;
 };
 
-/** Starts a Kubernetes API for `helm template --dry-run=server`, with discovery and these objects of one namespace. */
+/** Starts a Kubernetes API server for `helm template --dry-run=server`. It serves discovery and these objects of one namespace. */
 export async function startApiServer(namespace: string, objects: readonly Manifest[]): Promise<ApiServer> {
   const responses = new Map<string, object>(discovery());
   for (const object of objects) {

@@ -28,7 +28,7 @@ import { schemaProblems } from "./validate.ts";
 
 type RuleGroup = { name: string; rules: { alert?: string; expr: string; labels: Record<string, string> }[] };
 
-/** Removes what limits the rules to one installation. */
+/** Removes the labels and selectors that limit the rules to one installation. */
 function withoutInstallation(groups: RuleGroup[]): unknown[] {
   return groups.map(({ name, rules }) => ({
     name,

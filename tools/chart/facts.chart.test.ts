@@ -6,7 +6,7 @@ import { type Facts, factsOf, variablesOf } from "./facts.ts";
 import { componentOf, workloads } from "./manifest.ts";
 import { CHART, render, valuesNames } from "./render.ts";
 
-// The facts of the chart rendered with each file of charts/parley/ci, except production, which has the golden file.
+// Checks the facts of the chart rendered with each values file in charts/parley/ci. The golden file covers the production values instead.
 
 const { appVersion } = parse(await readFile(join(CHART, "Chart.yaml"), "utf8")) as { appVersion: string };
 
@@ -99,7 +99,7 @@ const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   migrations: ["DATABASE_ADMIN_USERNAME", "PGPASSWORD", "DATABASE_URL", "DATABASE_PASSWORD"],
 };
 
-/** The variables that other values add to and remove from VARIABLES. */
+/** For each values file, the variables that it adds to VARIABLES and those that it lacks. */
 const DIFFERENCES: Readonly<Record<string, { added: readonly string[]; missing: readonly string[] }>> = {
   minimal: { added: [], missing: [] },
   "everything-off": { added: [], missing: [] },

@@ -40,7 +40,7 @@ export function factsOf(manifests: readonly Manifest[]) {
   };
 }
 
-/** The kinds that the lines above list, and ServiceAccounts, which `referenceProblems` checks. */
+/** Kinds that `rest` omits: `factsOf` lists them elsewhere, except ServiceAccounts, which `referenceProblems` checks. */
 const LISTED_KINDS: ReadonlySet<string> = new Set([
   ...["Deployment", "Job", "Pod", "Service", "Ingress", "HTTPRoute"],
   ...["NetworkPolicy", "PodDisruptionBudget", "ServiceAccount"],
@@ -95,7 +95,7 @@ function database({ name, value = "" }: EnvEntry): string[] {
   return name === "DATABASE_URL" ? [value.slice(value.indexOf("@") + 1)] : [];
 }
 
-/** Returns values by `component NAME`; `secret/key` for a value from a Secret. */
+/** Returns the environment variables by `component NAME`. For a value from a Secret the map has `secret/key`. */
 export function variablesOf(manifests: readonly Manifest[]): Map<string, string> {
   const entries = workloads(manifests).flatMap(({ labels, pod }) =>
     pod.containers.flatMap(({ env = [] }) =>

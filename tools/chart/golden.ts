@@ -3,7 +3,7 @@ import { stringify } from "yaml";
 import type { Manifest } from "./manifest.ts";
 import { render } from "./render.ts";
 
-/** The chart rendered with the production values. Its diff shows reviewers how a change affects a cluster. */
+/** Path of the chart rendered with the production values. The file's diff shows reviewers how a change affects a cluster. */
 export const GOLDEN = fileURLToPath(new URL("./golden/production.yaml", import.meta.url));
 
 export async function goldenText(): Promise<string> {
@@ -11,7 +11,7 @@ export async function goldenText(): Promise<string> {
   return manifests.map((manifest) => stringify(withoutFiles(manifest), { lineWidth: 0 })).join("---\n");
 }
 
-/** Omits the dashboards and alerts, which the chart copies unchanged from its files. */
+/** Replaces the contents of dashboards and alerts with file names, because the chart copies these files unchanged. */
 function withoutFiles(manifest: Manifest): Manifest {
   if (manifest.kind === "PrometheusRule") return { ...manifest, spec: "files/alerts.yaml" };
   if (manifest.metadata.labels?.grafana_dashboard === undefined) return manifest;

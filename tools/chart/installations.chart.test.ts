@@ -12,7 +12,7 @@ import { CHART, render, valuesFile } from "./render.ts";
 
 const ROOT = join(CHART, "../..");
 
-/** Two installations that differ in the namespace, or only in the release. */
+/** Each of the last two installations differs from the first: in the namespace, or only in the release. */
 const INSTALLATIONS = [
   { release: "parley", namespace: "chat" },
   { release: "parley", namespace: "shop" },
@@ -42,7 +42,7 @@ function groupsOf(manifests: readonly Manifest[]): { name: string; rules: Rule[]
   return ofKind(manifests, "PrometheusRule").flatMap(({ spec }) => spec.groups as { name: string; rules: Rule[] }[]);
 }
 
-/** Runs promtool with the rules of all installations in one Prometheus. Returns its output. */
+/** Tests the rules of all installations together in promtool, as in one Prometheus. Returns promtool's output. */
 async function runCase(input_series: object[], expected: object): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "parley-rules-"));
   onTestFinished(() => rm(folder, { recursive: true }));

@@ -1,6 +1,6 @@
 import { parseAllDocuments } from "yaml";
 
-// The parts of a Kubernetes document that the assertions read. validate.ts checks the whole document.
+// These types describe only the parts of a Kubernetes document that the assertions read. validate.ts checks the whole document.
 export type Labels = Partial<Record<string, string>>;
 
 export type EnvEntry = {

@@ -12,7 +12,7 @@ import { render, template, valuesFile } from "./render.ts";
 import { unknownKeys } from "./unknown-keys.ts";
 import { schemaProblems } from "./validate.ts";
 
-// Each check of the chart must detect a mistake; a check that cannot fail proves nothing.
+// Makes a mistake in the chart for each check, and expects the check to detect it. A check that cannot fail proves nothing.
 
 let validManifests: Manifest[];
 let values: unknown;

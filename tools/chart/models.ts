@@ -15,11 +15,11 @@ import { Service } from "kubernetes-models/v1/Service";
 import { ServiceAccount } from "kubernetes-models/v1/ServiceAccount";
 
 type KnownKind = {
-  /** Validates a document of this kind. */
+  /** Class whose `validate` checks a document of this kind. */
   model: new (
     data: never,
   ) => Model<unknown>;
-  /** The module of the kind's type. */
+  /** Module that exports the kind's TypeScript type. */
   module: string;
 };
 

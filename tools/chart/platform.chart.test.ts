@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { componentOf, type Manifest, ofKind, type PodSpec, parseManifests, workloads } from "./manifest.ts";
 import { render, template } from "./render.ts";
 
-// The settings that fit the chart into a platform: networks, certificate authorities, sidecars, scheduling.
+// Tests the settings that adapt the chart to a platform: networks, certificate authorities, sidecars, scheduling.
 
 const NOTHING_OPEN = "the network policies block the provider";
 

@@ -30,7 +30,7 @@ export type Rendered = { manifests: Manifest[] };
 
 const cache = new Map<string, Promise<Rendered>>();
 
-/** Renders the chart, once for the same arguments. Throws helm's output if it fails. */
+/** Renders the chart. Caches the result for each combination of arguments. If helm fails, throws its output. */
 export function render(name: string, sets: readonly string[] = []): Promise<Rendered> {
   const key = [name, ...sets].join(" ");
   const rendered = cache.get(key) ?? renderUncached(name, sets);

@@ -6,8 +6,8 @@ import { type Manifest, parseManifests } from "./manifest.ts";
 import { template } from "./render.ts";
 
 /**
- * Deployments of Kubernetes 1.34.4 in different states, from `kubectl get --show-managed-fields`, reduced to the fields that the chart reads.
- * The "autoscaled" and "stopped" (with kubectl scale) Deployments were "fixed" before.
+ * Deployments in different states, by state. Each is the output of `kubectl get --show-managed-fields` from Kubernetes 1.34.4, reduced to
+ * the fields that the chart reads. The Deployment "autoscaled" was "fixed" before, and "stopped" is "fixed" after `kubectl scale`.
  */
 const live = JSON.parse(await readFile(new URL("./live-deployments.json", import.meta.url), "utf8")) as Record<
   string,
@@ -16,7 +16,7 @@ const live = JSON.parse(await readFile(new URL("./live-deployments.json", import
 
 const HPA = { apiVersion: "autoscaling/v2", kind: "HorizontalPodAutoscaler", metadata: { name: "parley-edge" } };
 
-/** Runs an upgrade in a cluster with these objects. Returns the edge replicas that it sends, if any, and the requested paths. */
+/** Renders an upgrade against a cluster with these objects. Returns the edge's replicas, if rendered, and the paths that helm requested. */
 async function upgrade(objects: readonly Manifest[], sets: readonly string[]) {
   const server = await startApiServer("chat", objects);
   onTestFinished(() => server.stop());

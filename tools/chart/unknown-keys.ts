@@ -9,11 +9,11 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const CACHE = join(ROOT, "tools/node_modules");
 
 /**
- * Returns the keys that Kubernetes does not know and would silently drop. Writes each document as a constant of its kind's type and
- * type-checks all of them in one run.
+ * Returns a problem for each key that Kubernetes would silently drop because it does not know it. To find them, declares each document as a
+ * TypeScript constant of its kind's type, and type-checks all constants in one run.
  */
 export async function unknownKeys(manifests: readonly Manifest[]): Promise<string[]> {
-  // Inside node_modules, so that the types resolve.
+  // The folder is inside node_modules, so that tsc resolves the types.
   const folder = await mkdtemp(join(CACHE, ".manifests-"));
   try {
     const file = join(folder, "manifests.ts");
@@ -38,7 +38,7 @@ function asConstant(manifest: Manifest, index: number): string {
   return `export const document${index}: ${type} = ${JSON.stringify(manifest, null, 1)};`;
 }
 
-/** Returns the index of the block that contains line `row` (from 1) of the joined blocks. */
+/** Returns the index of the block that contains line `row` of the file. Rows start at 1. */
 function documentAt(blocks: readonly string[], row: number): number {
   let last = 0;
   return blocks.findIndex((block) => {

@@ -1,7 +1,7 @@
 import { type Manifest, nameOf } from "./manifest.ts";
 import { KNOWN_KINDS } from "./models.ts";
 
-/** Returns wrong types, invalid enum values and missing fields, by Kubernetes' schemas. `unknownKeys` finds unknown keys. */
+/** Checks types, enum values and required fields with Kubernetes' schemas. `unknownKeys` finds keys that the schemas do not have. */
 export function schemaProblems(manifests: readonly Manifest[]): string[] {
   return manifests.flatMap((manifest) => {
     const known = KNOWN_KINDS[`${manifest.apiVersion}/${manifest.kind}`];

@@ -41,7 +41,7 @@ function panelTables({ title, description, rows }: Dashboard): string {
   return [`### ${title.replace("Parley / ", "")}`, description, ...tables].join("\n\n");
 }
 
-/** Links the alerts in a text to their runbooks. */
+/** Turns the names of alerts in a text into links to their runbooks. */
 function linkAlerts(text: string): string {
   return text.replaceAll(/\bParley[A-Z]\w+/g, "[$&](runbooks/$&.md)");
 }

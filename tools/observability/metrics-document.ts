@@ -25,7 +25,7 @@ import { holdGauges } from "../../services/quota/src/metrics.ts";
 import { reservationCounter, usageGauges } from "../../services/quota/src/usage/usage.metrics.ts";
 
 const log = createLogger("metrics", "silent");
-/** Stands in for the sources of gauges, because nothing collects the metrics here. */
+/** Placeholder for the objects that gauges read. Nothing collects the metrics here, so no gauge reads it. */
 const unused = {} as never;
 const database = unused as Database;
 

@@ -10,8 +10,10 @@ import { metricsDocument } from "./metrics-document.ts";
 const DOCUMENT = "docs/operations/dashboards.md";
 
 /**
- * Generates docs/metrics.md from the metric definitions, Grafana's JSON from the dashboards, and the tables of the dashboards document from
- * the dashboards and the alerts. Returns the texts by repository path.
+ * Returns the generated files by repository path:
+ * - docs/metrics.md, from the metric definitions;
+ * - Grafana's JSON, from the dashboards;
+ * - the dashboards document, with tables from the dashboards and the alerts.
  */
 export async function observabilityOutputs(): Promise<Map<string, string>> {
   const read = (path: string) => readFile(join(ROOT, path), "utf8");
@@ -20,7 +22,7 @@ export async function observabilityOutputs(): Promise<Map<string, string>> {
     [DOCUMENT, dashboardsDocument(await read(DOCUMENT), await read("charts/parley/files/alerts.yaml"))],
   ]);
   for (const [name, dashboard] of Object.entries(DASHBOARDS)) {
-    // Helm reads only files inside the chart. docker-compose.yml mounts the same folder.
+    // The files are inside the chart, because Helm reads no others. docker-compose.yml mounts the same folder.
     outputs.set(
       `charts/parley/files/dashboards/${name}.json`,
       `${JSON.stringify(grafanaJson(dashboard), undefined, 2)}\n`,

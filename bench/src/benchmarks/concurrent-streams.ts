@@ -37,7 +37,7 @@ export const concurrentStreams: Benchmark = {
   },
 };
 
-/** Opens the streams on new processes, because a process that has grown does not shrink again. */
+/** Measures the streams on new processes, because a process does not return the memory of an earlier round. */
 async function runOnce(streams: number, tokens: number): Promise<{ lost: number; kilobytesPerStream: number }> {
   const testbed = await startTestbed(`tokens-${tokens}-every-1000`, {
     env: { edge: { MAX_STREAMS: String(streams * 2) } },

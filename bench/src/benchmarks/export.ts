@@ -36,7 +36,7 @@ export const exportSession: Benchmark = {
       const { workspaceId } = testbed.tenant;
       const turns = (MESSAGES * scale) / 2;
       await storeTurns(testbed.system.database.url, { workspaceId, sessionId, turns });
-      // The first export grows the processes' heaps, which do not shrink again.
+      // Not measured: the first export grows the processes' heaps, which do not shrink again.
       await download(testbed, sessionId);
       const exports: Run[] = [];
       const copies: Run[] = [];

@@ -10,7 +10,7 @@ const TURNS = 4_000;
 const WARM_UP_TURNS = 400;
 const CALLERS = 16;
 
-/** Upper bounds of the figures. The sizes in docs/install/sizing.md are larger. */
+/** Upper bounds of the figures. docs/install/sizing.md states lower values, which tools/sizing.test.ts compares with the results. */
 const GOALS = {
   databaseMs: 4,
   storedKb: 4,
@@ -21,7 +21,7 @@ const GOALS = {
 } as const;
 
 const heap = (megabytes: number) => ({ NODE_OPTIONS: `--max-old-space-size=${megabytes}` });
-/** Half of each pod's memory limit in the chart, which is Node's default heap limit there. On a large machine the default is higher. */
+/** Half of each pod's memory limit in the chart: in a pod this is Node's default heap limit. On a large machine the default is higher. */
 const POD_HEAPS = { edge: heap(384), conversation: heap(256), quota: heap(192), "llm-proxy": heap(256) };
 
 type Round = Record<"databaseMs" | "logKb" | "redisMs" | "redisKb", number> & {
@@ -29,7 +29,7 @@ type Round = Record<"databaseMs" | "logKb" | "redisMs" | "redisKb", number> & {
   storedKb: number[];
 };
 
-/** All resources of a turn except the services' CPU. Together with turn-cost and held, the source of docs/install/sizing.md. */
+/** All resources of a turn except the services' CPU. docs/install/sizing.md uses its figures and those of turn-cost and held. */
 export const footprint: Benchmark = {
   name: "footprint",
   description: "PostgreSQL's and Redis' resources for one 100-token turn, and the memory of each service under load",
@@ -142,7 +142,7 @@ async function serverPid(url: string): Promise<number> {
 
 const SCHEMAS = ["conversation", "quota", "llm"] as const;
 
-/** Returns the size of each schema's tables and indexes, after a VACUUM like autovacuum's. */
+/** Runs VACUUM, as autovacuum does. Then returns the size of each schema's tables and indexes. */
 async function storedBytes(url: string): Promise<number[]> {
   await query(url, "VACUUM");
   const stored = await query<{ bytes: number }>(

@@ -6,7 +6,7 @@ import { atMost, type Benchmark } from "./benchmark.ts";
 const MODEL = "tokens-100-every-50";
 const GOAL_MS = 20;
 
-/** Jitter of the tokens, compared with the bare relay. */
+/** Time between tokens, compared with the bare relay. */
 export const gap: Benchmark = {
   name: "gap",
   description:

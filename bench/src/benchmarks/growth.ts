@@ -33,7 +33,7 @@ export const growth: Benchmark = {
         progress(`${(done * 2).toLocaleString("en")} messages stored`),
       );
       const seconds = (performance.now() - started) / 1_000;
-      // In production autovacuum has processed old rows long ago.
+      // Like in production, where autovacuum has processed old rows long ago.
       await query(url, "VACUUM (ANALYZE)");
       await query(url, "CHECKPOINT");
       progress("vacuumed");

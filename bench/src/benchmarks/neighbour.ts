@@ -24,10 +24,10 @@ const SAMPLE_INTERVAL_MS = 20;
 type Traffic = { stop(): Promise<unknown> };
 type Attack = {
   begin: () => Promise<Traffic>;
-  /** Starts the attacker's traffic for the rounds without the attack; absent if there is none. */
+  /** Starts harmless traffic for the measurements without the attack. If absent, they have no other traffic. */
   beginHarmless?: () => Promise<Traffic>;
 };
-/** A kind of attack, and the process whose memory it may exhaust. */
+/** A kind of attack. `pidOf` returns the process whose memory it may exhaust. */
 type Kind = {
   name: string;
   prepare: (testbed: Testbed) => Promise<Attack>;

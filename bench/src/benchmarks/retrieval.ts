@@ -54,8 +54,8 @@ export const retrieval: Benchmark = {
 };
 
 /**
- * Asks the same questions with hybrid search. The fake provider's embeddings are hashes of words and trigrams without semantic quality.
- * The figures only show that hybrid search works and does no harm, not what a real model would gain.
+ * Asks the same questions with hybrid search. The fake provider computes embeddings from hashes of words and trigrams, without semantic
+ * quality. So the figures only show that hybrid search works and does no harm. They do not show what a real model would gain.
  */
 async function measureHybrid(databaseServerUrl: string, progress: (line: string) => void): Promise<RelevanceScores> {
   const system = await startSemanticSearchSystem({ databaseServerUrl });

@@ -12,7 +12,7 @@ type Variant = {
   name: string;
   model: string;
   shape: LoadShape;
-  /** Turns of each side before the first round. A process compiles its code during its first turns, but then runs for weeks. */
+  /** Number of turns of each side before the first round. They exclude compilation, which costs CPU only after a process starts. */
   initialTurns: number;
   /** Number of alternations in a round. */
   alternations: number;

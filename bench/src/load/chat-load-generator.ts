@@ -1,5 +1,5 @@
-// Load generator for chats. It runs in a process of its own, so that its CPU time is not measured with that of the processes under test.
-// After the warm-up it prints "warm" and waits for a line on its standard input. Then it runs the load and prints the result as JSON.
+// Load generator for chats. It runs in its own process, so that its CPU time is not part of the measurement. After the warm-up it prints
+// "warm" and waits for a line on its standard input. Then it runs the load and prints the result as JSON.
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";

@@ -1,5 +1,5 @@
-// Load generator for the quota service, in a process of its own. Reserves and settles turns, either by RPC or with the same statements on
-// a database connection, and prints the throughput as JSON.
+// Load generator for the quota service. It runs in its own process. It reserves and settles turns, either by RPC or with the same SQL
+// statements on database connections, and prints the throughput as JSON.
 import { randomUUID } from "node:crypto";
 import { QuotaService, SettleOutcome } from "@parley/rpc/quota";
 import { connectPeer, createLogger, Lifecycle, openDatabase } from "@parley/service-kit";

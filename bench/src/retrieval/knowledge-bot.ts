@@ -18,7 +18,10 @@ export type KnowledgeBot = {
 
 const TIMEOUT_MS = 30_000;
 
-/** Creates a bot with these documents. Like the edge, it gets the prompt from conversation and the reply from llm-proxy. */
+/**
+ * Creates a bot with these documents. Its methods call the services like the edge: conversation returns the prompt, llm-proxy the
+ * reply.
+ */
 export async function createKnowledgeBot(system: System, documents: RelevanceSet["documents"]): Promise<KnowledgeBot> {
   const model = "builtin:extractive";
   const { workspaceId, botSlug, publicKey } = await createTenant(system.admin, { model });

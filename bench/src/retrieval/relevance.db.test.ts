@@ -6,7 +6,7 @@ import { GOALS, measureRelevance } from "./measure.ts";
 import { plainText, readRelevanceSet } from "./relevance-set.ts";
 
 let system: System;
-// A server of its own, because the services' tests set other passwords for the same roles on theirs.
+// Its own server: on the shared server, tests of the services give the same roles other passwords.
 let server: TestPostgres;
 beforeAll(async () => {
   server = await startTestPostgres();

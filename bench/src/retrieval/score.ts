@@ -38,7 +38,7 @@ function containsPassage(text: string, { passages }: Question): boolean {
   return passages.some((passage) => plain.includes(plainText(passage).trim()));
 }
 
-/** Returns the share of the answers in which the model declares that it does not know. */
+/** Returns the share of answers in which the model refuses: it replies that it does not know. */
 export function shareOfRefusals(results: readonly QuestionResult[]): number {
   return results.filter(({ answer }) => answer.startsWith("Sorry, I don't know.")).length / results.length;
 }

@@ -1,8 +1,8 @@
 import { mean } from "./statistics.ts";
 
 /**
- * Measures the sides alternately, each `alternations` times. Resolves with each side's means, one for each of its figures. Alternating spreads
- * changes in the machine's speed over all sides.
+ * Measures the sides in turn, `alternations` times each, so that changes in the machine's speed affect all sides. A side returns a list of
+ * figures. Returns for each side the means of its figures.
  */
 export async function alternate(
   alternations: number,

@@ -10,7 +10,7 @@ export function cpuMs(pid: number): number {
   return (utime + stime) * TICK_MS;
 }
 
-/** Returns the CPU time of a process and its children, including ended ones that it has waited for. */
+/** Returns the CPU time of a process and its children. Includes a child that has ended if the process has waited for it. */
 export function familyCpuMs(pid: number): number {
   const { utime, stime, endedUtime, endedStime } = readStat(pid);
   return (utime + stime + endedUtime + endedStime) * TICK_MS + sum(childrenOf(pid).map(cpuMs));
@@ -21,7 +21,7 @@ function childrenOf(pid: number): number[] {
   return pids.map(Number).filter((each) => parentOf(each) === pid);
 }
 
-/** Returns undefined for a process that has ended meanwhile. */
+/** Returns the parent of a process, or undefined if the process has ended. */
 function parentOf(pid: number): number | undefined {
   try {
     return readStat(pid).parent;
@@ -32,7 +32,7 @@ function parentOf(pid: number): number | undefined {
 
 function readStat(pid: number) {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The second field, the name in parentheses, may contain spaces. The fields after it start with the third one of proc(5).
+  // The second field is the name in parentheses, which may contain spaces. So `fields` starts with the third field of proc(5).
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const field = (number: number) => Number(fields[number - 3]);
   return { parent: field(4), utime: field(14), stime: field(15), endedUtime: field(16), endedStime: field(17) };
@@ -49,7 +49,7 @@ export function familyResidentBytes(pid: number): number {
   return sum([pid, ...childrenOf(pid)].map(residentOrZero));
 }
 
-/** The largest value sampled so far. */
+/** Returned by `watchPeak`. `peak` returns the largest value so far, and `stop` ends the sampling. */
 export type PeakWatch = { peak(): number; stop(): void };
 
 /** Samples a value now and every `intervalMs` until `stop` is called. */
@@ -61,7 +61,7 @@ export function watchPeak(sample: () => number, intervalMs: number): PeakWatch {
   return { peak: () => peak, stop: () => clearInterval(timer) };
 }
 
-/** Returns 0 for a process that has ended. */
+/** Like `residentBytes`, but returns 0 for a process that has ended. */
 function residentOrZero(pid: number): number {
   try {
     return residentBytes(pid);

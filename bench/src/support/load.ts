@@ -9,7 +9,7 @@ import { sum } from "./statistics.ts";
 import type { Testbed } from "./testbed.ts";
 
 export type Measured = LoadResult & {
-  /** CPU time per turn of all measured processes. */
+  /** CPU time per turn, summed over all measured processes. */
   cpuMsPerTurn: number;
   /** CPU time per turn of each process. */
   cpuMsPerTurnByProcess: number[];
@@ -47,7 +47,7 @@ export function startLoad(options: LoadOptions): Load {
   };
 }
 
-/** Runs a load and measures the CPU time of processes after the warm-up. */
+/** Runs a load. Measures the CPU time that these processes use after the warm-up. */
 export async function measure(options: LoadOptions, pids: readonly number[]): Promise<Measured> {
   const load = startLoad(options);
   await load.warm;

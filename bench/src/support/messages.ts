@@ -13,7 +13,8 @@ export type StoredTurns = {
   turnsPerSession?: number;
 };
 
-// Inserts the same rows as a finished turn: a session, a turn, and two messages with consecutive ids. Spreads them over the last 30 days.
+// Inserts the rows that a finished turn stores: a session, a turn, and two messages with consecutive ids. Spreads the turns over the last
+// 30 days.
 const INSERT_BATCH = `
   WITH numbered AS (
     SELECT n, CASE WHEN n % $4 = 0 THEN $1 ELSE $1 || '-' || (n % $4) END AS workspace_id,

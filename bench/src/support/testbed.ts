@@ -59,7 +59,7 @@ async function startTestbedOn(redisUrl: string, model: string, options: TestbedO
     ...options,
     env: {
       ...options.env,
-      // Trust X-Forwarded-For, because each caller sends an address of its own.
+      // The edge trusts X-Forwarded-For, because the load generator sends a new address in each request.
       edge: { TRUSTED_PROXIES: "127.0.0.0/8", LOG_LEVEL: "info", ...options.env?.edge },
     },
   });

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { decode, encode, toRGBA8 } from "upng-js";
 import { SLOWDOWN } from "./answers.ts";
 
-/** How long the last frame stays before the film repeats. */
+/** Duration of the last frame before the film repeats. */
 const LAST_MS = 4_000;
 
 interface Frame {
@@ -21,7 +21,7 @@ export async function film(page: Page, act: () => Promise<void>): Promise<Buffer
     while (isActing) {
       const atMs = performance.now();
       const png = await page.screenshot({ caret: "initial" });
-      // Skips an unchanged frame, which extends the previous one.
+      // If nothing changed, adds no frame: the previous one then lasts longer.
       if (!frames.at(-1)?.png.equals(png)) {
         frames.push({ png, atMs });
       }

@@ -21,7 +21,7 @@ export function authSuite(shared: () => ContractSystem): void {
     await api.chat(tenant, { session_id: sessionId });
   });
 
-  /** Returns the responses of the export and the playground to an Authorization header. */
+  /** Sends the Authorization header to the export and to the playground. Returns the status and text of both responses. */
   async function answers(authorization: string | undefined, at: Api = api): Promise<string[]> {
     const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
     const body = { bot_slug: tenant.botSlug, session_id: "no uuid", message: "Hello?" };
@@ -33,7 +33,7 @@ export function authSuite(shared: () => ContractSystem): void {
 
   const bothRefuse = (status: number, code: string) => [detailOf(status, code), detailOf(status, code)];
 
-  /** The responses to a valid token: the transcript, and the error of the playground's next check. */
+  /** What `answers` returns for a valid token: the transcript, and the error of the playground's check after the token. */
   const accepted = ['200 {"session":{', detailOf(400, "invalid_session_id")].map((text) =>
     expect.stringContaining(text),
   );
@@ -43,7 +43,7 @@ export function authSuite(shared: () => ContractSystem): void {
   /** Returns a token from the OAuth 2.0 token endpoint. */
   const issueToken = () => system.sso.token({ workspaceId: tenant.workspaceId });
 
-  /** Signs valid claims with these changes; undefined omits a claim. */
+  /** Signs valid claims with these changes. The value undefined omits a claim. */
   const signClaims = (claims: Record<string, unknown>) =>
     system.sso.sign({ ...ownerClaims(system, tenant), ...claims } as JWTPayload);
 

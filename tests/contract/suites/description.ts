@@ -5,7 +5,10 @@ import { root } from "../../system/processes.ts";
 import type { Api } from "../support/api.ts";
 import type { ContractSystem } from "../support/contract-system.ts";
 
-/** Runs last: the other suites validated each response against the description; this checks that they received every described one. */
+/**
+ * Checks that the other suites received every response in the description, so it must run last. The `Api` client already validated each
+ * response that they received.
+ */
 export function descriptionSuite(shared: () => ContractSystem): void {
   let api: Api;
 

@@ -67,7 +67,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
       ...more,
     });
     const badToken = { headers: { authorization: "Bearer a.b.c" } };
-    /** Returns one request of each kind. */
+    /** Returns one malformed request of each kind. */
     const malformed = (): Request[] => [
       post("/api/chat/", "{"),
       post("/api/chat/", JSON.stringify(chatFields(tenant, { message: "x".repeat(4_001) }))),
@@ -222,7 +222,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
       const answers = await repeat(70, forged);
       expect(countOf(answers, 401)).toBe(60);
       expect(countOf(answers, 429)).toBe(10);
-      // The other edge does not share the count: without Redis each edge limits alone.
+      // Without Redis each edge limits alone, so the other edge does not share this count.
       expect((await countedChat("127.0.0.1")).status).toBe(401);
     });
   });

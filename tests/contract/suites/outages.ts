@@ -33,7 +33,7 @@ export function outagesSuite(shared: () => ContractSystem): void {
   });
   beforeEach(() => system.provider.reset());
 
-  /** Runs `run` while a service is down, and expects the others to serve again without a restart. */
+  /** Kills a service, runs `run` and starts the service again. Then expects a chat to succeed without a restart of the other services. */
   async function without(service: ServiceProcess, run: () => Promise<void>): Promise<void> {
     await service.kill9();
     try {
@@ -90,7 +90,7 @@ export function outagesSuite(shared: () => ContractSystem): void {
       expectUnavailable(await api.exported(token, randomUUID()), detailOf(503, "unavailable"));
       expectUnavailable(await api.refusedPlayground(token, { bot_slug: tenant.botSlug }), detailOf(503, "unavailable"));
     });
-    // The stream ends with `stop` if the edge could store its outcome after the service came back, else with `error`.
+    // If the edge could store the turn's outcome after the service restarted, the stream ends with `stop`. Otherwise it ends with `error`.
     let last: unknown;
     for await (const { event, data } of openEvents) last = { event, data };
     expect(last).toMatchObject({ event: "done", data: { finish_reason: expect.stringMatching(/^(stop|error)$/) } });

@@ -116,7 +116,7 @@ export function quotaSuite(shared: () => ContractSystem): void {
       const now = new Date();
       expect(resets.getTime()).toBe(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1));
 
-      // Simulates the next month: moves this month's usage to the previous month after all of it is settled.
+      // Waits until all usage is settled. Then simulates the next month by moving this month's usage to the previous month.
       expect(await usedMessages(system, tenant)).toBe(101);
       const lastMonth = "UPDATE quota.usage SET month = month - interval '1 month' WHERE workspace_id = $1";
       await query(system.database, lastMonth, [tenant.workspaceId]);

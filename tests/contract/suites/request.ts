@@ -28,7 +28,7 @@ export function requestSuite(shared: () => ContractSystem): void {
     tenant = await createTenant(system.admin);
   });
 
-  /** Sends a chat with this body and returns the response. */
+  /** Sends a chat request with this body. Returns the status and the text of the response. */
   async function answerTo(body: string | Uint8Array, headers: Record<string, string> = {}): Promise<string> {
     const { origin } = tenant;
     return refusal(await api.call({ method: "POST", path: "/api/chat/", headers: { origin, ...headers }, body }));
@@ -180,7 +180,7 @@ export function requestSuite(shared: () => ContractSystem): void {
   const KIB = 1_024;
   const MIB = KIB * KIB;
 
-  /** Sends the first `bytes` bytes of a longer body and returns the response. */
+  /** Sends `bytes` bytes of a body without ending it. Returns the status and the text of the response. */
   async function upload(
     headers: Record<string, string>,
     bytes: number,
@@ -246,7 +246,7 @@ export function requestSuite(shared: () => ContractSystem): void {
     };
     for (const [path, allow] of Object.entries(paths)) {
       const key = allow.includes("OPTIONS") || path.startsWith("/healthz/") ? "error" : "detail";
-      // OPTIONS is allowed as a CORS preflight only.
+      // The service accepts OPTIONS only as a CORS preflight, so a plain OPTIONS request gets 405.
       const allowed = allow.split(", ").filter((each) => each !== "OPTIONS");
       for (const method of [...methods, "POST"].filter((each) => !allowed.includes(each))) {
         const { status, headers, text } = await api.call({ method, path, headers: { origin: tenant.origin } });

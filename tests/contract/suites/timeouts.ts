@@ -7,7 +7,7 @@ import { createTenant } from "../../system/system.ts";
 import { createApi } from "../support/api.ts";
 import { type ContractSystem, transcript } from "../support/contract-system.ts";
 
-/** Slow scenarios that start with the system and are checked after most other suites. */
+/** Results of slow scenarios. The scenarios start with the system; their tests run after most other suites. */
 export type Timeouts = {
   heartbeat: Promise<{ silenceMs: number; afterwards: string }>;
   drip: Promise<{ closedAfterMs: number }>;
@@ -16,7 +16,7 @@ export type Timeouts = {
 
 export function startTimeouts(system: ContractSystem): Timeouts {
   const scenarios = { heartbeat: waitForHeartbeat(system), drip: dripRequest(system), orphan: orphanTurn(system) };
-  // The test that awaits the promise reports its failure; without this the process would report an unhandled rejection.
+  // The test that awaits the promise reports a failure. Without this, a failure before that would be an unhandled rejection.
   for (const scenario of Object.values(scenarios)) scenario.catch(() => undefined);
   return scenarios;
 }

@@ -5,10 +5,10 @@ import { type Description, loadDescription } from "./description.ts";
 
 export type Call = {
   method?: string;
-  /** With the query. */
+  /** Path with the query. */
   path: string;
   headers?: Record<string, string>;
-  /** An object is sent as JSON. */
+  /** The client sends an object as JSON. */
   body?: object | string | Uint8Array;
   /** The client's address. Default: a new one for each call, so that calls do not share a rate limit. */
   address?: string;
@@ -19,21 +19,21 @@ export type ApiResponse = { status: number; headers: Headers; text: string; body
 
 type Fields = Record<string, unknown>;
 
-/** A client of the public interface. Validates every response against the service's OpenAPI description. */
+/** A client of the public interface. Validates the responses that it reads against the service's OpenAPI description. */
 export type Api = {
   description: Description;
   /** The responses received so far, named as in `Description.responses`. */
   receivedResponses: ReadonlySet<string>;
   /** Adds a response that a test read and validated without this client. */
   recordResponse(name: string | undefined): void;
-  /** Returns the response unread and without validating it. */
+  /** Sends a request. Does not read or validate the response. */
   send(call: Call): Promise<Response>;
   call(call: Call): Promise<ApiResponse>;
   /** Reads a chat's stream to its end. Throws if the response is not a stream. */
   chat(tenant: Tenant, fields?: Fields, headers?: Record<string, string>): Promise<ChatResult>;
-  /** Sends a chat that the edge refuses. */
+  /** Sends a chat whose response is no stream, because the edge refuses the chat. */
   refusedChat(tenant: Tenant, fields?: Fields, call?: Partial<Call>): Promise<ApiResponse>;
-  /** Sends a chat and returns its unread stream. */
+  /** Sends a chat. Does not read or validate its stream. */
   openChat(tenant: Tenant, fields?: Fields, call?: Partial<Call>): Promise<Response>;
   config(tenant: Tenant, origin?: string | null): Promise<ApiResponse>;
   rate(tenant: Tenant, fields: Fields): Promise<ApiResponse>;

@@ -6,8 +6,8 @@ import { type Api, type ApiResponse, createApi } from "./api.ts";
 export type ContractSystem = System & { api: Api };
 
 /**
- * Starts a system whose edges trust this machine as their proxy, so that each call can claim its own client address. The provider `openai`
- * has short timeouts; `patient` is the same fake provider with the default timeouts.
+ * Starts a system whose edges trust this machine as their proxy, so that each call can claim its own client address. The providers
+ * `openai` and `patient` are the same fake provider: `openai` has short timeouts, `patient` the default ones.
  */
 export async function startContractSystem({ env = {}, ...options }: SystemOptions = {}): Promise<ContractSystem> {
   const system = await startSystem({
@@ -70,7 +70,7 @@ export async function transcript(system: ContractSystem, tenant: Tenant, session
   return answer.body as Transcript;
 }
 
-/** Waits until no message is held, then returns the messages used this month. */
+/** Waits until the workspace has no holds. Then returns the number of messages used this month. */
 export async function usedMessages({ admin }: System, { workspaceId }: Tenant): Promise<number> {
   for (;;) {
     const { usage } = await admin.workspaces.showUsage({ workspaceId });
@@ -79,10 +79,10 @@ export async function usedMessages({ admin }: System, { workspaceId }: Tenant): 
   }
 }
 
-/** Well-formed except for its checksum. */
+/** A key that is well-formed except for its checksum. */
 export const UNKNOWN_KEY = `svc_pk_${"0".repeat(32)}`;
 
-/** Formats a response like the contract's tables. */
+/** Formats a response as its status and text, as the contract's tables do. */
 export const refusal = ({ status, text }: ApiResponse) => `${status} ${text}`;
 
 export const errorOf = (status: number, code: string) => `${status} {"error":"${code}"}`;

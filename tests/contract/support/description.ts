@@ -1,12 +1,12 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 
-/** A part of the document. Any key may be missing. */
+/** A part of the OpenAPI document. Any key may be missing. */
 type Json = { [key: string]: Json | undefined };
 
 export type Exchange = {
   method: string;
-  /** Without the query. */
+  /** Path without the query. */
   path: string;
   status: number;
   headers: Headers;
@@ -21,11 +21,11 @@ export type Description = {
   document: Json;
   /** Every described response, for example "POST /api/chat/ 200". */
   responses: readonly string[];
-  /** Returns the name of the exchange's response, as in `responses`. Throws if the response is not as described. */
+  /** Returns the response's name in `responses`, or undefined for an undescribed path. Throws if the response is not as described. */
   check(exchange: Exchange): string | undefined;
 };
 
-/** Loads the service's OpenAPI description, to validate responses with. */
+/** Loads the service's OpenAPI description. `check` of the result validates responses against it. */
 export async function loadDescription(baseUrl: string): Promise<Description> {
   const document = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as Json;
   const ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -91,7 +91,7 @@ function responsesOf(document: Json): string[] {
   );
 }
 
-/** Copies the document and forbids properties that an object's schema does not describe. */
+/** Returns a copy of the document in which objects may only have the properties that their schema describes. */
 function forbidExtraProperties(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(forbidExtraProperties);
   if (typeof value !== "object" || value === null) return value;

@@ -7,7 +7,7 @@ import { createTenant } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
 
-/** nginx with its default buffering and a cache that stores every cacheable response. */
+/** Tests an edge behind nginx with its default buffering and a cache for every cacheable response. */
 export function behindNginxSuite(shared: () => EdgeFixture): void {
   let fixture: EdgeFixture;
   let nginx: Nginx;
@@ -36,7 +36,7 @@ export function behindNginxSuite(shared: () => EdgeFixture): void {
       expect(headers.get("vary")).toBe("Origin");
       if (headers.get("x-cache") === "HIT") hits.set(origin, (hits.get(origin) ?? 0) + 1);
     }
-    // The cache held one entry per allowed origin and no refusal.
+    // nginx cached one response for each allowed origin, and no refusal.
     expect(new Set(hits.keys())).toEqual(new Set(origins));
     expect(hits.get(origins[0] ?? "")).toBe(19);
   });

@@ -8,7 +8,7 @@ import type { EdgeFixture } from "../edge-fixture.ts";
 
 const MODEL = "tokens-10000-every-99";
 
-/** The caps on open streams per process and per client. */
+/** Tests the caps on open streams per process and per client. */
 export function capsSuite(shared: () => EdgeFixture): void {
   let fixture: EdgeFixture;
   let edge: ServiceProcess;
@@ -27,7 +27,7 @@ export function capsSuite(shared: () => EdgeFixture): void {
     const [greedy, other] = [newAddress(), newAddress()];
     const disconnect = new AbortController();
     const providerRequests = () => fixture.system.provider.requests.filter(({ model }) => model === MODEL).length;
-    // Keeps the responses referenced: garbage collection would cancel their streams.
+    // References the open responses, because the garbage collection of a response cancels its stream.
     const openResponses: Response[] = [];
     const hold = async (address: string, streams: number) => {
       for (let opened = 0; opened < streams; opened++) {

@@ -9,12 +9,12 @@ import type { EdgeFixture } from "../edge-fixture.ts";
 import { LATE_USAGE_TEXT } from "../scripted-faults.ts";
 
 const VISITS = 12;
-/** The visitors disconnect at different times, all before the provider sends its token counts. The first disconnects at once. */
+/** Time between the disconnects of two visitors. The first disconnects at once, and all before the provider sends its token counts. */
 const STEP_MS = 40;
 
 type StoredTurn = { status: string; content: string; tokensOut: number };
 
-/** Sends a message and closes the connection `waitMs` after the text satisfies `isEnough`, without waiting for `done`. */
+/** Sends a message. Once the text satisfies `isEnough`, waits `waitMs` and closes the connection, without waiting for `done`. */
 async function visitAndDisconnect(
   url: string,
   tenant: Tenant,
@@ -37,7 +37,7 @@ export function completeRepliesSuite(shared: () => EdgeFixture): void {
   let fixture: EdgeFixture;
   beforeAll(async () => {
     fixture = shared();
-    // The llm-proxy starts its pattern threads with the first moderated reply. That can delay the token counts of others.
+    // The llm-proxy starts its pattern threads at the first moderated reply, which can delay the token counts of other replies.
     const tenant = await createTenantWithPattern("never");
     expect((await chat(fixture.system.url(), tenant)).done).toMatchObject({ finish_reason: "stop" });
   });
@@ -69,7 +69,7 @@ export function completeRepliesSuite(shared: () => EdgeFixture): void {
     ["with a moderation pattern that holds back the last word", "\\bnever\\b"],
   ])(`counts each of ${VISITS} complete replies whose visitor disconnects before done, %s`, async (_, pattern) => {
     const { system } = fixture;
-    // A workspace has a limited time for matching, so each visitor has their own.
+    // A workspace has a limited time for matching, so each visitor gets their own workspace.
     const tenants: Tenant[] = [];
     for (let index = 0; index < VISITS; index++) tenants.push(await createTenantWithPattern(pattern));
     const visit = async (tenant: Tenant, index: number) => {

@@ -12,7 +12,7 @@ import type { EdgeFixture } from "../edge-fixture.ts";
 const ROUNDS = quickOrFull(1, 20);
 const VISITORS = 6;
 
-/** Restarts one replica at a time with SIGTERM under load. */
+/** Stops one replica at a time with SIGTERM under load, and restarts it. */
 export function drainSuite(shared: () => EdgeFixture): void {
   let system: System;
   let tenant: Tenant;

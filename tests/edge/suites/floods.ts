@@ -9,10 +9,10 @@ import type { EdgeFixture } from "../edge-fixture.ts";
 const FLOOD = fileURLToPath(new URL("../flood.ts", import.meta.url));
 const MAX_DELAY_MS = 50;
 const ROUND_MS = quickOrFull(3_000, 30_000);
-/** A flood that stalls the edge does so in every round, a busy machine only in some. So the first round without a stall ends the test. */
+/** A costly flood stalls the edge in every round, a busy machine only in some. So the test passes at the first round without a stall. */
 const MAX_ROUNDS = quickOrFull(3, 1);
 
-/** Measures how much other clients are delayed while some send bodies that are costly to parse. */
+/** Measures the response times of another client during a flood of bodies that are costly to parse. */
 export function floodsSuite(shared: () => EdgeFixture): void {
   let edge: ServiceProcess;
   beforeAll(async () => {
@@ -52,7 +52,7 @@ export function floodsSuite(shared: () => EdgeFixture): void {
         await flood.stop();
       }
       expect(Math.min(...rounds), `p99 of each round: ${rounds.join(" ")} ms`).toBeLessThanOrEqual(MAX_DELAY_MS);
-      // The edge received the bodies and refused them, by the rate limit or for their content.
+      // The edge did receive the bodies: it refused them for the rate limit or their content.
       expect((await refused()) - before).toBeGreaterThan(100);
     },
   );

@@ -89,7 +89,7 @@ export function frozenPeersSuite(frozenPeers: FrozenPeers): void {
   test("when conversation freezes, an open stream ends with error once its outcome cannot be stored, and new requests get 503 within 15 s", async () => {
     const { openStream, newRequest, hasRecovered } = await frozenPeers.conversation();
     expect(openStream.events.slice(-2)).toEqual(["error", "done"]);
-    // The edge tries to store the reply as done for four seconds and waits ten more, in which it may still commit.
+    // The edge tries for 4 s to store the reply as done. Then it waits 10 s, because the database may still commit the last attempt.
     expect(openStream.afterLastTokenMs).toBeLessThan(15_500);
     expect(newRequest.status).toBe(503);
     expect(newRequest.afterMs).toBeLessThan(15_500);

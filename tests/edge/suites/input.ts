@@ -8,7 +8,7 @@ import { newAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
 
 const BODIES = quickOrFull(2_000, 100_000);
-/** The best round counts: bodies that stall the edge are in every round, a busy machine stalls it only in some. */
+/** The test checks only the best round. Every round has bodies that could stall the edge; a busy machine stalls it only in some. */
 const ROUNDS = quickOrFull(4, 1);
 const MAX_LAG_SECONDS = 0.05;
 
@@ -24,9 +24,9 @@ export function inputSuite(shared: () => EdgeFixture): void {
     if (edge === undefined) throw new Error("no edge");
     const seed = Math.floor(Math.random() * 2 ** 31);
     const bodies = fc.sample(body(tenant.publicKey), { numRuns: BODIES, seed });
-    // Generating blocked the event loop; this lets fetch notice the connections that were closed meanwhile.
+    // Generating the bodies blocked the event loop. The pause lets fetch detect the connections that the edge closed meanwhile.
     await sleep(100);
-    // Reading the metric resets it.
+    // The service resets this metric when it is read.
     const lag = () => metric(edge, "nodejs_eventloop_lag_p99_seconds");
     const lags: number[] = [];
     const send = async (index: number): Promise<number> => {
@@ -50,7 +50,7 @@ export function inputSuite(shared: () => EdgeFixture): void {
       statuses.push(...(await pool(size, 16, (index) => send(round * size + index))));
       lags.push(await lag());
     }
-    // If the edge refused every body, the test would prove little.
+    // At least 1 % of the bodies must be valid, or the test would prove little.
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(BODIES / 100);
     expect(Math.min(...lags), `p99 of each round: ${lags.join(" ")} s`).toBeLessThanOrEqual(MAX_LAG_SECONDS);
   });

@@ -52,7 +52,10 @@ export function limitsSuite(shared: () => EdgeFixture): void {
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
   };
 
-  /** Repeats `work` until Redis decided every request; on an overloaded machine Redis may miss its deadline of 50 ms. */
+  /**
+   * Repeats `work` until Redis decided every request, at most ten times. On an overloaded machine Redis may miss its deadline of 50 ms,
+   * and the edges then decide alone.
+   */
   async function countSharedPasses(work: () => Promise<number>): Promise<number> {
     for (let attempt = 0; ; attempt++) {
       const before = await localDecisions();
@@ -75,7 +78,7 @@ export function limitsSuite(shared: () => EdgeFixture): void {
       if ((await sendChat(address, attempt)) === 403) passes.push({ from, to: performance.now() });
       await sleep(20);
     }
-    // Any pass and the 60th after it are at least one window apart.
+    // In a sliding window, a request that passes is at least one window later than the 60th pass before it.
     for (const [index, { from }] of passes.entries()) {
       const later = passes[index + 60];
       if (later !== undefined) expect(later.to - from).toBeGreaterThanOrEqual(WINDOW_MS);

@@ -6,7 +6,7 @@ import { createTenant, PROVIDER_KEY } from "../../system/system.ts";
 import { newAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
 
-/** Runs last: checks everything that the services have logged since they started. */
+/** Checks everything that the services have logged since they started, so it must run last. */
 export function logsSuite(shared: () => EdgeFixture): void {
   let fixture: EdgeFixture;
   beforeAll(() => {
@@ -51,7 +51,7 @@ export function logsSuite(shared: () => EdgeFixture): void {
         referer: `https://a.example/${marks.referrer}`,
       };
       await readChat(await postChat(system.url(index % 3), tenant, fields, { headers }));
-      // Requests that the edge refuses.
+      // Sends requests that the edge refuses.
       for (const refused of [
         { public_key: marks.visitor },
         { session_id: marks.visitor },
@@ -68,7 +68,7 @@ export function logsSuite(shared: () => EdgeFixture): void {
           headers: { authorization: each },
         })
       ).text();
-    // Peers that fail during a turn.
+    // Sends chats while a service is down.
     await system.llm.kill9();
     await chat(system.url(), tenant, fields);
     await system.llm.start();
@@ -93,7 +93,7 @@ export function logsSuite(shared: () => EdgeFixture): void {
         expect(linesWith(output, secret), `${label} in the output of ${service.name}`).toEqual([]);
       for (const address of addresses) expect(linesWith(output, `"${address}"`), service.name).toEqual([]);
     }
-    // The edges did log these turns.
+    // The first edge did log the first tenant's turns.
     expect(system.edges[0]?.outputs()).toContain(tenant.workspaceId);
   });
 }

@@ -13,11 +13,11 @@ type Outcome = { finish: unknown; tokens: number };
 
 export type LongStreams = {
   long: Outcome;
-  /** One stream per service that was stopped with SIGTERM while serving it, and that service's exit. */
+  /** For each drained service: the outcome of a stream that was open when the service got SIGTERM, and the service's exit. */
   drained: { outcome: Outcome; exit: unknown }[];
 };
 
-/** Starts one stream that outlives its connection's maximum age, and two whose service drains. */
+/** Runs a stream that outlives its connection's maximum age, one while llm-proxy drains and one while conversation drains. */
 export async function startLongStreams(system: System): Promise<LongStreams> {
   const streamReply = async (url: string, tokens: number): Promise<Outcome> => {
     const tenant = await createTenant(system.admin, { model: `openai:tokens-${tokens}-every-100` });
@@ -32,7 +32,7 @@ export async function startLongStreams(system: System): Promise<LongStreams> {
     const streaming = streamReply(`http://127.0.0.1:${edge.port}`, DRAINED_TOKENS);
     await sleep(2_000);
     const exit = replica.process().stop("SIGTERM", 40_000);
-    // The restarted replica stores the turn's outcome.
+    // The edge stores the turn's outcome through the restarted replica.
     if (name === "conversation") await exit.then(() => replica.start());
     return { outcome: await streaming, exit: await exit };
   };

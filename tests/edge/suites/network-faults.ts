@@ -11,7 +11,7 @@ import { expectNoForeignText, expectWellFormed } from "../stream-assertions.ts";
 const TEXT = Array.from({ length: 30 }, (_, index) => `t${index} `).join("");
 const NAMES = ["conversation", "quota", "llm"] as const;
 
-/** Puts a proxy between the edge and each service that cuts, corrupts, resets and refuses connections. */
+/** Puts a proxy between the edge and each service. The proxies cut, corrupt, reset and refuse connections. */
 export function networkFaultsSuite(shared: () => EdgeFixture): void {
   let system: System;
   let edge: ServiceProcess;
@@ -74,7 +74,7 @@ export function networkFaultsSuite(shared: () => EdgeFixture): void {
           const results = await pool(3, 3, visitHere);
           await proxies[name].resume();
           proxies[name].resetAll();
-          // A corrupted byte may change the text: without TLS between the services only TCP's checksum protects it.
+          // A corrupted byte may change the text, because without TLS between the services only TCP's checksum protects it.
           for (const each of results) expectOrderly(each, `${name} ${fault} ${bytes}`, fault === "cutAfterBytes");
         }
       }

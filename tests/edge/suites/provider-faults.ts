@@ -56,7 +56,7 @@ export function providerFaultsSuite(shared: () => EdgeFixture): void {
     await pool(BOUNDARIES * GARBAGE_KINDS, 16, async (index) => {
       const model = `corrupt-${index % BOUNDARIES}-${Math.floor(index / BOUNDARIES)}`;
       const result = await chatWith(await createBot(model), index);
-      // A reply without its [DONE] may still be complete; one that lost a token must end with an error.
+      // A reply that lost a token must end with an error. A reply that lost only its finish reason or [DONE] may be complete.
       expectWellFormed(result, model);
       expectNoForeignText(result, FULL_TEXT, model);
       if (index % BOUNDARIES < BOUNDARIES - 2) expect(result.done?.finish_reason, model).toBe("error");

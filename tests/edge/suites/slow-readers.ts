@@ -14,13 +14,13 @@ const STREAM_BYTES = 64 * 1024;
 const IDLE_GROWTH_BYTES = 32 * 1024 * 1024;
 
 /**
- * A reader that is not cut by then fails the test. With hundreds of readers, each cut frees kernel buffers for the others, so the edge cuts
- * them in waves.
+ * Maximum time until the edge has cut every reader. With hundreds of readers the edge cuts them in waves, because each cut frees kernel
+ * buffers for the other readers.
  */
 const GIVE_UP_MS = quickOrFull(120_000, 300_000);
 /**
- * Hundreds of readers use up the kernel's TCP memory. A provider connection may then stall until its turn times out, before the edge cuts the
- * reader.
+ * Number of readers whose turn may time out before the edge cuts them. Hundreds of readers use up the kernel's TCP memory, so a provider
+ * connection may stall.
  */
 const MAX_TIMED_OUT = quickOrFull(0, READERS / 100);
 
@@ -39,7 +39,7 @@ export type SlowReaders = {
   openStreams: number;
 };
 
-/** Opens streams of a model that writes as fast as possible, and does not read them. */
+/** Opens streams from a model that writes as fast as possible, and never reads them. Waits until the edge has cut every stream. */
 export async function startSlowReaders(system: System): Promise<SlowReaders> {
   const [edge, tenant] = await Promise.all([
     system.startEdge({ MAX_STREAMS_PER_CLIENT: "1000" }),
@@ -73,7 +73,7 @@ export async function startSlowReaders(system: System): Promise<SlowReaders> {
   const openStreams = () => metric(edge, "parley_streams_open");
   const until = startedAt + GIVE_UP_MS;
   while ((await openStreams()) > 0 && performance.now() < until) await sleep(500);
-  // Lets the readers notice that they were cut.
+  // Waits until the readers' next writes detect the cut.
   await sleep(1_000);
   over.resolve();
   const cut = (await cuts).flat();
@@ -101,7 +101,7 @@ async function chatWithoutReading(
   socket.pause();
   const fields = { public_key: tenant.publicKey, session_id: randomUUID(), message };
   socket.write(chatBytes(fields, { origin: tenant.origin, "x-forwarded-for": newAddress() }));
-  // A paused socket notices a close only when it writes.
+  // A paused socket detects that the edge closed it only when it writes.
   const poke = setInterval(() => socket.write("\r\n"), 500);
   const isCut = await Promise.race([closed.then(() => true), over.then(() => false)]);
   clearInterval(poke);
@@ -109,7 +109,7 @@ async function chatWithoutReading(
   return isCut;
 }
 
-/** Waits until the provider has sent no token for two seconds, because every buffer is full. */
+/** Waits until the provider sends no token for two seconds: then every buffer is full. */
 async function waitForFullBuffers(sentTokens: () => number[]): Promise<void> {
   const until = performance.now() + GIVE_UP_MS;
   for (let last = ""; performance.now() < until; ) {

@@ -19,7 +19,7 @@ export function expressionsSuite(shared: () => Fixture): void {
   });
   afterAll(() => visitors.stop());
 
-  /** Polls the expressions until all return data or the timeout passes. Returns those without data. */
+  /** Evaluates the expressions repeatedly until each has returned data or the timeout passes. Returns the expressions without data. */
   async function findWithoutData(expressions: ReadonlyMap<string, string>): Promise<string[]> {
     const pending = new Map(expressions);
     const until = performance.now() + TIMEOUT_MS;

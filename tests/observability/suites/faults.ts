@@ -8,7 +8,7 @@ import { type Fixture, startVisitors } from "../fixture.ts";
 const ALERT_TIMEOUT_MS = 90_000;
 const TEST_TIMEOUT_MS = 300_000;
 
-/** The faults that the short run injects together; none hides another. The full run injects each fault alone, in random order. */
+/** The short run injects the faults of a group together: none hides another. The full run injects each alone, in random order. */
 const GROUPS = [
   ["provider slow", "provider down", "key revoked", "cap reached", "Redis down"],
   ["one replica stalled", "settle blocked", "database slow"],

@@ -5,14 +5,14 @@ import { query } from "../../system/database.ts";
 import { newAddress } from "../../system/visitors.ts";
 import type { Fixture } from "../fixture.ts";
 
-/** Every label that a Parley series may have. Their values are fixed words or names from the configuration. */
+/** Every label that a Parley series may have. The values of labels are fixed words or names from the configuration. */
 const LABELS = new Set([
   "service",
   "le",
   ...["route", "method", "status", "code", "finish", "outcome", "reason", "next", "result"],
   ...["provider", "direction", "plan", "pool", "state"],
 ]);
-/** The only metric with a workspace label, and only for workspaces near their cap. */
+/** The only metric with a workspace label. It has series only for workspaces near their cap. */
 const WORKSPACE_METRIC = "parley_quota_workspace_used_ratio";
 
 export function labelsSuite(shared: () => Fixture): void {
@@ -28,7 +28,7 @@ export function labelsSuite(shared: () => Fixture): void {
 
   test("labels contain no session, visitor, message, key or address, and visitors add no series", async () => {
     const { system, tenants } = shared();
-    // Large ids, so that the search below cannot mistake a count or a status for one.
+    // Makes message ids large, so that the search below cannot mistake a count or a status for an id.
     await query(system.database, "SELECT setval('conversation.message_ids', 8000000001)");
     const tenant = tenants.main;
     const secrets: string[] = [tenant.publicKey];

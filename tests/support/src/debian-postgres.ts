@@ -43,7 +43,7 @@ export async function startDebianPostgres(): Promise<DebianPostgres> {
   const password = randomBytes(16).toString("hex");
   const passwordFile = join(dir, "password");
   await writeFile(passwordFile, password, { mode: 0o600 });
-  // The server refuses to run as root.
+  // PostgreSQL refuses to run as root.
   const owner = process.getuid?.() === 0 ? await idsOf(USER) : undefined;
   if (owner) for (const path of [dir, passwordFile]) await chown(path, owner.uid, owner.gid);
   const asOwner = (command: string, ...args: string[]) =>

@@ -2,8 +2,8 @@ import { describe } from "vitest";
 import { isMet, type Requirement } from "./requirements.ts";
 
 /**
- * Defines a suite that needs something that a machine may lack, for example Redis. Without it the suite is skipped, and the global setup
- * prints a warning. With PARLEY_REQUIRE_ALL=1 the run fails instead.
+ * Defines a suite with a requirement that a machine may lack, for example Redis. If the machine lacks it, Vitest skips the suite and the
+ * global setup prints a warning. With PARLEY_REQUIRE_ALL=1 the run fails instead.
  */
 export function describeWith(
   requirement: Requirement,

@@ -9,7 +9,7 @@ declare module "vitest" {
   }
 }
 
-/** Vitest calls it once for each project of a run, and calls the returned function at the end. */
+/** Vitest calls this function once for each project of a run. It calls the returned function at the end of the run. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   reportMissing();
   const postgres = await startTestPostgres();

@@ -3,7 +3,7 @@ import { Client } from "pg";
 export interface HistoryOptions {
   /** Number of messages; a turn has two. */
   messages: number;
-  /** Number of workspaces, of very different sizes; 200 by default. */
+  /** Number of workspaces; 200 by default. Their sizes differ widely. */
   workspaces?: number;
 }
 
@@ -18,13 +18,13 @@ export interface History {
 const MAX_SESSION_TURNS = 3_000;
 const OPEN_TURNS = 100;
 const UNSENT_SETTLEMENTS = 500;
-/** Slightly below the mean number of turns in a generated session, so that the sessions have at least the wanted number of turns. */
+/** Slightly below the mean number of turns of a generated session, so that all sessions together have at least the wanted turns. */
 const TURNS_PER_SESSION = 4.4;
 
 /**
- * Fills the schemas conversation, quota and llm (those that exist) with half a year of a busy installation: many workspaces,
- * short sessions and a very long one, some open turns and some unsent settlements. Usage reconciles with the turns. The SQL generates all
- * rows on the server, so that ten million messages take minutes.
+ * Fills the schemas conversation, quota and llm, if they exist, with half a year of data of a busy installation. It has many workspaces,
+ * short sessions, a very long session, some open turns and some unsent settlements. Usage reconciles with the turns. The SQL generates
+ * all rows on the server, so ten million messages take only minutes.
  */
 export async function fillHistory(url: string, { messages, workspaces = 200 }: HistoryOptions): Promise<History> {
   const startedAt = performance.now();

@@ -3,12 +3,12 @@ const groups = new Set<number>();
 
 process.on("exit", killLeftovers);
 
-/** Registers a group, to be killed at the end of the test file or of this process. */
+/** Registers a group. `killLeftovers` kills it at the end of the test file or when this process exits. */
 export function trackGroup(pid: number): void {
   groups.add(pid);
 }
 
-/** Kills the rest of a group whose first process has exited. */
+/** Kills the remaining processes of a group whose first process has exited, and removes the group. */
 export function releaseGroup(pid: number): void {
   killGroup(pid);
   groups.delete(pid);

@@ -2,13 +2,13 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
-/** Below the range of ephemeral ports, so that no outgoing connection takes one of these ports. */
+/** The range is below the ephemeral ports, so that no outgoing connection takes one of its ports. */
 const FIRST_PORT = 10_000;
 const LAST_PORT = 32_000;
 /** At least the number of Vitest workers plus one for other processes. */
 const SHARES = 8;
 
-/** Returns this worker's part of the range. Separate parts keep workers from taking each other's reserved or just released ports. */
+/** Returns this worker's part of the range. The parts are separate, so no worker takes a port that another reserved or just released. */
 function workerShare(): { from: number; to: number } {
   const size = Math.floor((LAST_PORT - FIRST_PORT) / SHARES);
   const from = FIRST_PORT + (Number(process.env.VITEST_POOL_ID ?? 0) % SHARES) * size;

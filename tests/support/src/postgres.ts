@@ -14,8 +14,8 @@ export interface TestPostgres {
 }
 
 /**
- * Starts a PostgreSQL server without durability and with data in a temporary directory. With PARLEY_TEST_DATABASE_URL (a superuser's) it
- * returns that server. Most tests use createDatabase instead, on the server that the global setup starts.
+ * Starts a PostgreSQL server without durability, with its data in a temporary directory. If PARLEY_TEST_DATABASE_URL has a superuser's
+ * URL, returns that server instead. Most tests call createDatabase, which uses the server of the global setup.
  */
 export async function startTestPostgres(): Promise<TestPostgres> {
   const existingUrl = process.env.PARLEY_TEST_DATABASE_URL;
@@ -23,7 +23,7 @@ export async function startTestPostgres(): Promise<TestPostgres> {
   const dir = await mkdtemp(join(tmpdir(), "parley-test-postgres-"));
   const server = await startOnFreePort(join(dir, "data"));
   const killAndRemove = () => {
-    // Runs only if stop() was not called. This process exits, so everything here is synchronous.
+    // Runs if the process exits before a call of stop(). Exit handlers must be synchronous.
     kill(server.pid);
     for (const path of [server.dataDir, dir])
       rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });

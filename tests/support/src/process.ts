@@ -12,10 +12,10 @@ export interface ProcessOptions {
   name: string;
   command: string;
   args?: string[];
-  /** Additional variables. The process inherits the test's environment without Parley's configuration. */
+  /** Additional environment variables. The process also inherits the test's environment, except Parley's configuration. */
   env?: Record<string, string>;
   cwd?: string;
-  /** The process is ready when its output matches or the function returns true; by default at once. */
+  /** The process is ready when its output matches the RegExp or the function returns true. If undefined, it is ready at once. */
   ready?: RegExp | (() => Promise<boolean>);
   readyTimeoutMs?: number;
 }
@@ -28,7 +28,7 @@ export interface ProcessExit {
 export interface RunningProcess {
   name: string;
   pid: number;
-  /** Resolves with the match if `ready` is a RegExp. Rejects with the output if the process exits or the time runs out. */
+  /** Waits until the process is ready. Returns the match of `ready`. Rejects if the process exits or `readyTimeoutMs` passes. */
   waitReady(): Promise<RegExpMatchArray | undefined>;
   /** Sends a signal without waiting. */
   signal(signal: NodeJS.Signals): void;
@@ -41,11 +41,11 @@ export interface RunningProcess {
   isRunning(): boolean;
   stdout(): string;
   stderr(): string;
-  /** Returns both outputs in the order of arrival. */
+  /** Returns stdout and stderr in the order of arrival. */
   output(): string;
 }
 
-/** Starts a process in its own process group, which is killed at the end of the test file. */
+/** Starts a process in its own process group. At the end of the test file all processes of the group are killed. */
 export async function startProcess(options: ProcessOptions): Promise<RunningProcess> {
   const { name, command, args = [], cwd, ready, readyTimeoutMs = 30_000 } = options;
   const child = spawn(command, args, {

@@ -13,8 +13,8 @@ export interface TestRedis {
 }
 
 /**
- * Starts an empty Redis or Valkey server without persistence on 127.0.0.1. With PARLEY_TEST_REDIS_URL and without `port` it returns that
- * server, which tests cannot pause or kill.
+ * Starts an empty Redis or Valkey server without persistence on 127.0.0.1. If PARLEY_TEST_REDIS_URL is set and `port` is not, returns the
+ * server at that URL instead, which tests cannot pause or kill.
  */
 export async function startRedis({ port }: { port?: number } = {}): Promise<TestRedis> {
   const existingUrl = process.env.PARLEY_TEST_REDIS_URL;

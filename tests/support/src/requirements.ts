@@ -38,7 +38,7 @@ export function chromiumCommand(): string | undefined {
   return findCommand("chromium", "chromium-browser", "google-chrome");
 }
 
-/** Returns the absolute path of Chromium's headless shell, which has no window and loads a page in a third of the time. */
+/** Returns the absolute path of Chromium's headless shell. It has no window, and it loads a page in a third of the time. */
 export function headlessChromiumCommand(): string | undefined {
   return findCommand("chromium-headless-shell");
 }
@@ -66,18 +66,18 @@ export function prometheusCommands(): { prometheus: string; promtool: string } |
   return prometheus && promtool ? { prometheus, promtool } : undefined;
 }
 
-/** Returns the absolute path of the first command that is on the PATH. */
+/** Returns the absolute path of the first of these commands that is on the PATH. */
 export function findCommand(...names: string[]): string | undefined {
   const dirs = (process.env.PATH ?? "").split(delimiter).filter(Boolean);
   return names.flatMap((name) => dirs.map((dir) => join(dir, name))).find(isExecutable);
 }
 
-/** Each project of a run loads its own copy of this module in the same process. */
+/** A key of `globalThis`: each project of a run loads its own copy of this module, but all run in one process. */
 const REPORTED = Symbol.for("parley.test.missing-requirements-reported");
 
 /**
- * Prints a warning with the missing requirements, whose suites are skipped; once, although each project of a run calls it. With
- * PARLEY_REQUIRE_ALL=1 it throws instead.
+ * Warns that this machine lacks some requirements, so their suites are skipped. Each project of a run calls this function; only the
+ * first call prints. With PARLEY_REQUIRE_ALL=1 it throws instead.
  */
 export function reportMissing(warn: (text: string) => void = console.warn): void {
   const missing = Object.entries(requirements).filter(([, { isMet }]) => !isMet());

@@ -17,9 +17,12 @@ export interface ReadSseOptions {
 }
 
 /**
- * Yields the events and comments of a response as they arrive. It is stricter than browsers and throws unless every event is an `event:`
- * line, a `data:` line with JSON and an empty line, lines end with LF, and the stream ends after an event. Leaving the loop closes the
- * connection.
+ * Yields the events and comments of a response as they arrive. Leaving the loop closes the connection.
+ *
+ * Stricter than browsers. Throws in these cases:
+ * - an event is not exactly an `event:` line, a `data:` line with JSON and an empty line;
+ * - a line does not end with LF;
+ * - the stream ends inside an event.
  */
 export async function* readSse(
   response: Response,

@@ -8,13 +8,13 @@ export interface TcpProxy {
   bytes: { up: number; down: number };
   /** Returns the number of open connections. */
   connections(): number;
-  /** Closes each connection after `count` more bytes from the target. */
+  /** Closes each current and new connection after `count` more bytes from the target. */
   cutAfterBytes(count: number): void;
-  /** Inverts one byte of each connection after `count` more bytes from the target. */
+  /** Inverts one byte of each current and new connection after `count` more bytes from the target. */
   corruptAfterBytes(count: number): void;
   /** Forwards nothing in either direction. Connections stay open. */
   stall(): void;
-  /** Forwards nothing on the connections that are open now. They stay open, and new ones work. */
+  /** Forwards nothing on the connections that are open now. These connections stay open. New connections work. */
   stallOpen(): void;
   /** Delays all data by `ms` in each direction. */
   latency(ms: number): void;
@@ -22,7 +22,7 @@ export interface TcpProxy {
   resetAll(): void;
   /** Resets all connections and refuses new ones. */
   drop(): Promise<void>;
-  /** Ends the faults stall, stallOpen, latency, cutAfterBytes, corruptAfterBytes and drop. */
+  /** Ends all faults, and listens again after `drop`. */
   resume(): Promise<void>;
   close(): Promise<void>;
 }
@@ -127,13 +127,13 @@ interface Pair {
   client: Socket;
   target: Socket;
   isStalled: boolean;
-  /** The connection is closed after this many more bytes from the target. */
+  /** The proxy closes the connection after this many more bytes from the target. */
   bytesUntilCut: number;
-  /** One byte is inverted after this many more bytes from the target. */
+  /** The proxy inverts one byte after this many more bytes from the target. */
   bytesUntilCorruption: number;
 }
 
-/** Inverts the byte after `bytesUntilCorruption` bytes, if it is in this chunk. */
+/** Returns the chunk. If the byte to invert is in it, returns a copy with that byte inverted. */
 function corrupt(pair: Pair, chunk: Buffer): Buffer {
   const at = pair.bytesUntilCorruption;
   pair.bytesUntilCorruption = at < chunk.length ? Number.POSITIVE_INFINITY : at - chunk.length;

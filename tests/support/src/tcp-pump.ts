@@ -26,7 +26,7 @@ export interface PumpOptions {
   send(chunk: Buffer): boolean;
 }
 
-/** Forwards the data and the end of one direction in order, with the faults' delays. */
+/** Forwards data and the end of the stream from one socket to the other, in order. Delays them while `faults` demand it. */
 export function pump(from: Socket, to: Socket, { faults, send }: PumpOptions): void {
   let tail = Promise.resolve();
   let queuedBytes = 0;
@@ -55,7 +55,7 @@ export function pump(from: Socket, to: Socket, { faults, send }: PumpOptions): v
 async function waitForDrain(socket: Socket): Promise<void> {
   const finished = new AbortController();
   const options = { signal: finished.signal };
-  // Both may reject if the socket fails. Its error listener handles that.
+  // If the socket fails, both promises may reject. The socket's error listener handles the failure.
   await Promise.race([once(socket, "drain", options), once(socket, "close", options)]).catch(() => undefined);
   finished.abort();
 }

@@ -11,7 +11,7 @@ export interface ToolServerRequest {
   url: string;
   headers: IncomingHttpHeaders;
   body: string;
-  /** Time at which the client closed the connection before the end of the response. */
+  /** Set if the client closed the connection before the end of the response. */
   closedByClientAt?: number;
 }
 

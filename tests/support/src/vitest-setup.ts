@@ -4,6 +4,6 @@ import { exitWithoutLeftovers, killLeftovers } from "./leftovers.ts";
 // Registered first, so it runs after all other afterAll hooks of the test file.
 afterAll(killLeftovers);
 
-// After a failed hook Vitest runs no other hook and sends SIGTERM to the worker. This file runs once for each test file, so it replaces the
-// handler of the file before.
+// If a hook fails, Vitest skips the remaining hooks and sends SIGTERM to the worker. This handler then kills the leftover processes.
+// This module runs once for each test file, so it first removes the handler that it registered for the previous file.
 process.off("SIGTERM", exitWithoutLeftovers).once("SIGTERM", exitWithoutLeftovers);

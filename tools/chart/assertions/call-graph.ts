@@ -13,7 +13,7 @@ export const CALL_GRAPH: ReadonlySet<string> = new Set([
   "cli → llm-proxy:ops",
 ]);
 
-/** The components that may reach the internet with any values. */
+/** The only components that may reach the internet, whatever the values are. */
 export const REACHES_INTERNET: ReadonlySet<string> = new Set(["conversation", "llm-proxy"]);
 
 const DNS_PORT = 53;
@@ -25,7 +25,7 @@ type Rule = {
 };
 type Peer = { podSelector?: { matchLabels?: Labels }; namespaceSelector?: object; ipBlock?: { cidr: string } };
 
-/** Returns the calls that the egress rules allow and those that the ingress rules allow. Each must equal the call graph. */
+/** Returns the calls that the egress rules allow, and the calls that the ingress rules allow. Both sets must equal the call graph. */
 export function allowedCalls(manifests: readonly Manifest[]): { egress: Set<string>; ingress: Set<string> } {
   const egress = new Set<string>();
   const ingress = new Set<string>();

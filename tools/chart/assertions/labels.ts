@@ -5,7 +5,7 @@ const STANDARD = ["name", "instance", "component", "version", "part-of", "manage
   (label) => `app.kubernetes.io/${label}`,
 );
 
-/** Lists objects and pods without a standard label, without the chart's version or without a label of `commonLabels`. */
+/** Lists objects and pods that lack a standard label, the chart's version or a label of `commonLabels`. */
 export function labelProblems(manifests: readonly Manifest[], values: unknown): string[] {
   const { commonLabels = {} } = values as { commonLabels?: Labels };
   const wanted = [...STANDARD, "helm.sh/chart", ...Object.keys(commonLabels)];

@@ -1,6 +1,6 @@
 import { type Container, type Labels, type Manifest, nameOf, ofKind, selects, workloads } from "../manifest.ts";
 
-/** Returns ports without a listener, in Services, probes, policies, monitors, routes and the addresses in the environment. */
+/** Returns ports on which no container listens. Checks Services, probes, policies, monitors, routes and addresses in the environment. */
 export function portProblems(manifests: readonly Manifest[]): string[] {
   return [
     ...servicePorts(manifests),
@@ -27,7 +27,7 @@ function servicePorts(manifests: readonly Manifest[]): string[] {
     const ports = service.spec.ports as { name: string; port: number; targetPort: string | number }[];
     return ports.flatMap(({ port, targetPort }) => {
       if (!hasPort(containers, targetPort)) return [`${nameOf(service)}: no container has the port ${targetPort}`];
-      // Clients of a headless Service connect to the pod, so the Service's port must be the container's.
+      // Clients of a headless Service connect directly to the pod, so the container must listen on the Service's port.
       if (service.spec.clusterIP === "None" && !hasPort(containers, port))
         return [`${nameOf(service)}: headless, and no container listens on ${port}`];
       return [];
@@ -96,7 +96,7 @@ function backendPorts(manifests: readonly Manifest[]): string[] {
 const SCHEME = /^(?:names:\/\/\/|https?:\/\/)/;
 const ADDRESS = /^([^.]+)\.[^.]+\.svc:(\d+)$/;
 
-/** Checks that the Services in the environment's addresses exist and have the port. */
+/** Returns addresses in environment variables whose Service does not exist or does not have the port. */
 function targetPorts(manifests: readonly Manifest[]): string[] {
   const services = new Map(ofKind(manifests, "Service").map((service) => [service.metadata.name, service]));
   return workloads(manifests).flatMap(({ manifest, pod }) =>

@@ -1,6 +1,6 @@
 import { type Manifest, nameOf, ofKind, workloads } from "../manifest.ts";
 
-/** The Secret's keys that the README documents. Every other key must be in the values file. */
+/** The keys of Secrets that the README documents. The values file must name every other key that a pod uses. */
 export const SECRET_KEYS = [
   "INTERNAL_TOKEN",
   "ADMIN_TOKEN",
@@ -14,8 +14,8 @@ export const SECRET_KEYS = [
 ] as const;
 
 /**
- * Returns used Secrets, ConfigMaps and ServiceAccounts that neither the chart creates nor the values name. `values` is the parsed values
- * file.
+ * Returns a problem for each Secret, ConfigMap or ServiceAccount that a pod uses but that neither the chart creates nor the values name.
+ * Also returns used keys of Secrets that are not documented. `values` is the parsed values file.
  */
 export function referenceProblems(manifests: readonly Manifest[], values: unknown): string[] {
   const created = (kind: string) => ofKind(manifests, kind).map(({ metadata }) => metadata.name);
@@ -57,7 +57,7 @@ export function referenceProblems(manifests: readonly Manifest[], values: unknow
   });
 }
 
-/** Returns the string values of a key at any depth. */
+/** Returns all string values that this key has in the values, at any depth. */
 function valuesOfKey(values: unknown, key: string): string[] {
   if (typeof values !== "object" || values === null) return [];
   return Object.entries(values).flatMap(([name, value]) =>

@@ -16,7 +16,7 @@ const SYNONYMS = [
   ["dog", "dogs", "puppy", "canine", "hound", "pooch"],
 ];
 
-/** A document whose passages can be found by synonyms only: "May I bring my dog?" matches the last. */
+/** A document whose passages match some questions only by synonyms. For example, "May I bring my dog?" matches the last passage. */
 export const HANDBOOK = `
 # Money
 We reimburse an order within 30 days.
@@ -54,8 +54,8 @@ export function embeddingResponse({ model, texts, dimensions }: EmbeddingRequest
 }
 
 /**
- * Returns a deterministic unit vector for a text. Each word, and with less weight each of its letter trigrams, adds to the dimension that
- * its hash selects. So texts are similar if they share words, word stems or synonyms.
+ * Returns a deterministic unit vector for a text. Each word adds to the dimension that its hash selects. So does each of the word's
+ * trigrams, with less weight. So the vectors of two texts are similar if the texts share words, word stems or synonyms.
  */
 export function embedText(text: string, dimensions = DIMENSIONS): number[] {
   const vector = new Array<number>(dimensions).fill(0);

@@ -4,7 +4,7 @@ import type { ChatRequest } from "./chat-request.ts";
 import { defaultTokens, fixedUsage, type Reply } from "./reply.ts";
 import { withTotal } from "./stream.ts";
 
-/** Sends a reply as one `chat.completion` object, after the delays of its tokens. */
+/** Waits for the sum of the delays of the reply's tokens. Then sends the reply as one `chat.completion` object. */
 export async function sendCompletion(
   response: ServerResponse,
   { chat, reply, signal, onCut }: { chat: ChatRequest; reply: Reply; signal: AbortSignal; onCut: () => void },
@@ -34,7 +34,7 @@ export async function sendCompletion(
   });
 }
 
-/** Sends the reply's body, or an error in OpenAI's format. */
+/** Sends the reply's `body`. If it is undefined, sends an error in OpenAI's format. */
 export function sendError(response: ServerResponse, { status = 500, headers = {}, body }: Reply): void {
   if (body !== undefined) {
     response.writeHead(status, headers).end(body);

@@ -1,21 +1,21 @@
-/** One reply of the fake provider. Plain data, so that a script can be JSON. */
+/** One reply of the fake provider. It is plain data, so that a script can be JSON. */
 export interface Reply {
-  /** If not 200, the response is `body` or an error in OpenAI's format. */
+  /** If it is not 200, the response is `body`, or an error in OpenAI's format if `body` is undefined. */
   status?: number;
   headers?: Record<string, string>;
   /** Response body that replaces the completion. */
   body?: string;
   /** The content of each delta. */
   tokens?: string[];
-  /** Tool calls after the tokens. The arguments are streamed in two parts. */
+  /** Tool calls after the tokens. The provider streams the arguments in two parts. */
   toolCalls?: { name: string; arguments: string; id?: string }[];
   /** Delay before the first token. */
   firstTokenMs?: number;
   /** Delay before each further token. */
   everyMs?: number;
   /**
-   * Fault after `afterTokens` tokens: the provider closes the connection, sends nothing more, sends an error chunk, or ends the stream
-   * without a finish reason.
+   * What the provider does after `afterTokens` tokens: it closes the connection (`cut`), sends nothing more (`stall`), sends an error chunk
+   * (`error`), or ends the stream without a finish reason (`end`).
    */
   fault?: "cut" | "stall" | "error" | "end";
   afterTokens?: number;

@@ -24,7 +24,7 @@ export interface ReceivedRequest {
   endedAt?: number;
 }
 
-/** The replies to the next requests in order, or a function that chooses each. Without a reply the model's name determines it. */
+/** The replies to the next requests in order, or a function that returns the reply. Without one the model's name selects the reply. */
 export type Script = Reply[] | ((request: ReceivedRequest, index: number) => Reply | undefined);
 
 export interface FakeProvider {
@@ -34,7 +34,7 @@ export interface FakeProvider {
   requests: ReceivedRequest[];
   /** Returns the requests whose client closed the connection before the end. */
   closedByClient(): ReceivedRequest[];
-  /** Replaces the rest of the script. */
+  /** Replaces the script, including its unused replies. */
   script(script: Script): void;
   /** Clears the requests and the script. */
   reset(): void;
@@ -42,8 +42,8 @@ export interface FakeProvider {
 }
 
 /**
- * Starts a scripted, OpenAI-compatible provider over HTTP, by default on 127.0.0.1: `POST /v1/chat/completions`, streamed or not,
- * `POST /v1/embeddings` and `GET /v1/models`. `GET /requests` and `PUT /script` (a list of replies) control it from another process.
+ * Starts a scripted, OpenAI-compatible provider over HTTP, by default on 127.0.0.1. It serves `POST /v1/chat/completions` (streamed or
+ * not), `POST /v1/embeddings` and `GET /v1/models`. Another process can read `GET /requests` and send a list of replies to `PUT /script`.
  */
 export async function startFakeProvider(
   script: Script = [],

@@ -7,14 +7,14 @@ import { defaultTokens, fixedUsage, type Reply } from "./reply.ts";
 export interface StreamOptions {
   chat: ChatRequest;
   reply: Reply;
-  /** Aborts every wait. */
+  /** Aborts when the connection closes, which ends every wait. */
   signal: AbortSignal;
   onToken(): void;
   /** Called before the provider closes the connection. */
   onCut(): void;
 }
 
-/** Streams a reply as `chat.completion.chunk` events, with its fault. */
+/** Streams a reply as `chat.completion.chunk` events. Injects the reply's fault after `afterTokens` tokens. */
 export async function sendStream(
   response: ServerResponse,
   { chat, reply, signal, onToken, onCut }: StreamOptions,
@@ -91,7 +91,7 @@ export function withTotal(usage: { prompt_tokens: number; completion_tokens: num
   return { ...usage, total_tokens: usage.prompt_tokens + usage.completion_tokens };
 }
 
-/** Resolves when all written data has been passed to the operating system. */
+/** Resolves when Node.js has passed all written data to the operating system. */
 function flushed(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     response.write("", () => resolve());

@@ -3,17 +3,17 @@ import { Client } from "pg";
 import { nodeFlags, startProcess } from "../process.ts";
 
 export interface PgvectorServer {
-  /** URL for a superuser, of a database in which CREATE EXTENSION vector works. */
+  /** URL of a database for a superuser. CREATE EXTENSION vector works in it. */
   url: string;
   /** Runs SQL as the superuser. */
   query(sql: string): Promise<void>;
-  /** Stops the server, which kept its data in memory. */
+  /** Stops the server and discards its data, which is only in memory. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts PGlite, PostgreSQL compiled to WebAssembly, behind a socket: the bundled PostgreSQL and Debian's have no pgvector. All connections
- * share one session with its settings, role and prepared statements. So use one connection, or statements without a name.
+ * Starts PGlite (PostgreSQL compiled to WebAssembly) behind a socket, because the bundled PostgreSQL and Debian's have no pgvector. All
+ * connections share one session, so they share its settings, role and prepared statements. Use one connection, or unnamed statements.
  */
 export async function startPgvectorServer(): Promise<PgvectorServer> {
   const server = await startProcess({

@@ -261,7 +261,7 @@ export declare type OpenTurnRequest = Message<"parley.conversation.v1.OpenTurnRe
 
   /**
    * The turn, a UUID that the edge generates for each request. It is version 7, so that new rows are adjacent in the
-   * indexes; nothing else relies on the version. The idempotency key of OpenTurn, Reserve, CloseTurn and Settle.
+   * indexes; nothing else relies on the version. It is the idempotency key of OpenTurn, Reserve, CloseTurn and Settle.
    *
    * @generated from field: string turn_id = 2;
    */
@@ -919,8 +919,9 @@ export declare const ConversationService: GenService<{
    * - UNAVAILABLE (unavailable): OpenTurn stored the turn while this call ran; repeat this call.
    *
    * Idempotent by (workspace_id, turn_id).
-   * Deadline: 2 s per attempt. The edge retries for 10 s, or, if it sends DONE with deadline_microseconds, for 4 s, until
-   * that deadline. Then it sends the outcome ERROR instead, until a call succeeds or is rejected.
+   * Deadline: 2 s per attempt. The edge retries for 10 s. It retries DONE with deadline_microseconds until that
+   * deadline, which it sets 4 s after the first attempt. If no attempt succeeds, the edge sends the outcome ERROR instead,
+   * and retries until a call succeeds or is rejected.
    * Handled in services/conversation/src/turns/close-turn.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.CloseTurn

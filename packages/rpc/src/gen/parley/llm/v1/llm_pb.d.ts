@@ -192,7 +192,8 @@ export declare type Prompt = Message<"parley.llm.v1.Prompt"> & {
   replyPatterns: ReplyPattern[];
 
   /**
-   * The words that the word search used; empty if the bot has no knowledge. The built-in model quotes passages by them.
+   * The words that the word search used; empty if the bot has no knowledge. The built-in model chooses by them what it
+   * quotes from the passages.
    *
    * @generated from field: repeated parley.llm.v1.QueryTerm terms = 6;
    */
@@ -842,9 +843,9 @@ export declare const LlmService: GenService<{
    * If the status of the end is COMPLETE, a finish comes before the end. Between the two, the llm-proxy may wait for token
    * counts.
    *
-   * An attempt that fails before its first text is retried, then the next model of the route is tried. The model may
-   * call tools in several rounds. Every call adds one row to the call log. Cancelling the call cancels the provider
-   * request.
+   * If an attempt fails before its first text, the llm-proxy retries it, then tries the next model of the route. The
+   * model may call tools in several rounds. Every call adds one row to the call log. Cancelling the call cancels the
+   * provider request.
    *
    * Errors: INVALID_ARGUMENT (invalid_prompt) when the prompt cannot be decoded or does not end in a user message.
    * Not idempotent: a repeated call runs the generation again.

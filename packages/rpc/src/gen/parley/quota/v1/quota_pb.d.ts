@@ -190,7 +190,7 @@ export declare const SettledTurnSchema: GenMessage<SettledTurn>;
  */
 export declare type SettleResponse = Message<"parley.quota.v1.SettleResponse"> & {
   /**
-   * The settlements that are stored. The caller must send a missing one again; another call was settling that turn.
+   * The stored settlements. If one is missing, another call was settling its turn, and the caller must send it again.
    *
    * @generated from field: repeated parley.quota.v1.SettledTurn settled = 1;
    */

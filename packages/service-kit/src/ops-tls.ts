@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:https";
 import { join } from "node:path";
@@ -38,5 +39,9 @@ export function createTlsServer(
 
 function readCertificate(tlsDir: string): Certificate {
   const read = (name: string) => readFileSync(join(tlsDir, name), "utf8");
-  return { cert: read("tls.crt"), key: read("tls.key") };
+  const [cert, key] = [read("tls.crt"), read("tls.key")];
+  // Node.js accepts an empty key, for example of a file that is just being written, and then fails every handshake.
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+    throw new Error("tls.key does not belong to tls.crt");
+  return { cert, key };
 }
